@@ -49,11 +49,18 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
   batch.labels.resize(rows * length);
   batch.positions.clear();
   std::vector<int32_t> sample(length + 1);
+  std::vector<uint8_t> learned(source.lossMask() ? length + 1 : 0);
   for (uint64_t row = 0; row < rows; ++row) {
     HOCKET_RETURN_IF_ERROR(source.read(first + row, sample));
     std::copy_n(sample.begin(), length, batch.tokens.begin() + row * length);
     std::copy_n(sample.begin() + 1, length,
                 batch.labels.begin() + row * length);
+    if (learned.empty())
+      continue;
+    HOCKET_RETURN_IF_ERROR(source.readLearned(first + row, learned));
+    for (uint64_t i = 0; i < length; ++i)
+      if (!learned[i + 1])
+        batch.labels[row * length + i] = -1;
   }
   if (documents.end)
     batch.positions = positionsOf(documents, batch.tokens, length);

@@ -71,7 +71,8 @@ std::vector<int32_t> positionsOf(const DocumentMarks &documents,
                                  std::span<const int32_t> tokens,
                                  uint64_t length);
 
-/// Fills `batch` with the samples [first, first + rows) of `source`.
+/// Fills `batch` with the samples [first, first + rows) of `source`. A token
+/// that is not learned is no label.
 Status readBatch(const SampleSource &source, uint64_t first, uint64_t rows,
                  Batch &batch, const DocumentMarks &documents = {});
 

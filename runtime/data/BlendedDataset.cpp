@@ -85,6 +85,20 @@ Status BlendedDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
   return parts[choice.part]->read(choice.number, tokens);
 }
 
+std::optional<LossMaskHead> BlendedDataset::lossMask() const {
+  for (const auto &part : parts)
+    if (auto head = part->lossMask())
+      return head;
+  return std::nullopt;
+}
+
+Status BlendedDataset::readLearned(uint64_t sample,
+                                   std::span<uint8_t> learned) const {
+  HOCKET_RETURN_IF_ERROR(checkSample(sample));
+  HOCKET_ASSIGN_OR_RETURN(BlendChoice choice, order.choiceOf(sample));
+  return parts[choice.part]->readLearned(choice.number, learned);
+}
+
 StatusOr<std::vector<SampleSegment>>
 BlendedDataset::segments(uint64_t sample) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));

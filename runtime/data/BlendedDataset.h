@@ -43,6 +43,9 @@ public:
     return parts.front()->sequenceLength();
   }
   Status read(uint64_t sample, std::span<int32_t> tokens) const override;
+  std::optional<LossMaskHead> lossMask() const override;
+  Status readLearned(uint64_t sample,
+                     std::span<uint8_t> learned) const override;
   StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
 
 private:

@@ -41,6 +41,10 @@ StatusOr<CorpusSummary> data::summarizeCorpus(const std::string &prefix) {
   summary.documents = file.documents();
   summary.sequences = file.sequences();
   summary.tokens = file.tokens();
+  HOCKET_ASSIGN_OR_RETURN(std::optional<LossMask> mask,
+                          LossMask::open(prefix, file.tokens()));
+  if (mask)
+    summary.mask = mask->head();
   for (uint64_t length : lengths) {
     LengthBucket &bucket = summary.buckets[size_t(std::bit_width(length))];
     ++bucket.documents;

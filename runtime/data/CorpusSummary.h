@@ -14,8 +14,10 @@
 #define HOCKET_RUNTIME_DATA_CORPUSSUMMARY_H
 
 #include "runtime/data/IndexedDataset.h"
+#include "runtime/data/LossMask.h"
 
 #include <array>
+#include <optional>
 #include <string>
 
 namespace hocket::data {
@@ -36,6 +38,7 @@ struct CorpusSummary {
   /// of the documents do not exceed, and the greatest; 0 without documents.
   uint64_t shortest = 0, median = 0, p90 = 0, p99 = 0, longest = 0;
   std::array<LengthBucket, 65> buckets;
+  std::optional<LossMaskHead> mask = {}; ///< Of conversations.
 };
 
 /// Opens and checks the files and counts.

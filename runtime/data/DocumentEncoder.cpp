@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <simdjson.h>
+#include <span>
 
 using namespace hocket;
 using namespace hocket::data;
@@ -50,13 +51,21 @@ Status DocumentEncoder::wrongAt(const DocumentChunk &chunk, size_t offset,
 //===----------------------------------------------------------------------===//
 
 template <typename T>
-static void appendAs(const std::vector<int32_t> &tokens, std::string &bytes) {
+static void appendAs(std::span<const int32_t> tokens, std::string &bytes) {
   size_t begin = bytes.size();
   bytes.resize(begin + tokens.size() * sizeof(T));
   for (size_t i = 0; i < tokens.size(); ++i) {
     T token = T(tokens[i]);
     std::memcpy(bytes.data() + begin + i * sizeof(T), &token, sizeof(T));
   }
+}
+
+void data::appendTokens(std::span<const int32_t> tokens, TokenType type,
+                        std::string &bytes) {
+  if (type == TokenType::U16)
+    appendAs<uint16_t>(tokens, bytes);
+  else
+    appendAs<int32_t>(tokens, bytes);
 }
 
 /// How much of `text` to encode at once, where it can be cut.
@@ -69,10 +78,7 @@ size_t DocumentEncoder::partOf(std::string_view text) const {
 
 /// Appends what `tokens` holds, and empties it; returns how many that were.
 uint64_t DocumentEncoder::flushTokens(EncodedText &out) {
-  if (options.type == TokenType::U16)
-    appendAs<uint16_t>(tokens, out.bytes);
-  else
-    appendAs<int32_t>(tokens, out.bytes);
+  appendTokens(tokens, options.type, out.bytes);
   uint64_t count = tokens.size();
   tokens.clear();
   return count;
@@ -235,6 +241,75 @@ Status DocumentEncoder::parseLine(const DocumentChunk &chunk,
   return okStatus();
 }
 
+static chat::Value valueOf(const simdjson::dom::element &element) {
+  using simdjson::dom::element_type;
+  switch (element.type()) {
+  case element_type::ARRAY: {
+    chat::Items items;
+    for (simdjson::dom::element item : element.get_array().value_unsafe())
+      items.push_back(valueOf(item));
+    return chat::Value::list(std::move(items));
+  }
+  case element_type::OBJECT: {
+    chat::Members members;
+    for (auto field : element.get_object().value_unsafe())
+      members.emplace_back(std::string(field.key), valueOf(field.value));
+    return chat::Value::dict(std::move(members));
+  }
+  case element_type::INT64:
+    return chat::Value(element.get_int64().value_unsafe());
+  case element_type::UINT64: // Beyond what 64 bits with a sign hold.
+    return chat::Value(double(element.get_uint64().value_unsafe()));
+  case element_type::DOUBLE:
+    return chat::Value(element.get_double().value_unsafe());
+  case element_type::STRING:
+    return chat::Value(std::string(element.get_string().value_unsafe()));
+  case element_type::BOOL:
+    return chat::Value(element.get_bool().value_unsafe());
+  case element_type::NULL_VALUE:
+    break;
+  }
+  return {};
+}
+
+/// A list of dicts that each say their role.
+static bool areMessages(const chat::Value &value) {
+  return value.isList() && !value.items().empty() &&
+         std::ranges::all_of(value.items(), [](const chat::Value &message) {
+           const chat::Value *role = message.find("role");
+           return role && role->isString();
+         });
+}
+
+Status DocumentEncoder::parseConversation(const DocumentChunk &chunk,
+                                          std::string_view line,
+                                          EncodedChunk &out) {
+  auto begin = size_t(line.data() - chunk.bytes.data());
+  reachLine(chunk, begin);
+  if (hasTooManyValues(line))
+    return wrongAt(chunk, begin,
+                   "expected at most " + std::to_string(valuesLimit) +
+                       " JSON values in one line");
+  auto parsed = json->parser.parse(line.data(), line.size(), false);
+  if (parsed.error())
+    return wrongJson(chunk, begin, line, parsed.error());
+  const std::string &key = options.jsonKeys.front();
+  simdjson::dom::element found;
+  chat::Value messages;
+  if (!parsed.at_key(key).get(found))
+    messages = valueOf(found);
+  if (!areMessages(messages))
+    return wrongAt(chunk, begin,
+                   "expected an object with messages under the key '" + key +
+                       "': [{\"role\": \"user\", \"content\": ...}, ...]");
+  auto conversation = options.chat->renderToLearn(messages);
+  if (!conversation.ok())
+    return wrongAt(chunk, begin, conversation.status().message());
+  out.conversations.push_back(
+      encodeConversation(*options.tokenizer, *conversation));
+  return okStatus();
+}
+
 Status DocumentEncoder::encodeLines(const DocumentChunk &chunk,
                                     EncodedChunk &out) {
   std::string_view rest = chunk.text();
@@ -243,7 +318,10 @@ Status DocumentEncoder::encodeLines(const DocumentChunk &chunk,
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos)
       continue;
-    Status status = parseLine(chunk, line);
+    Status status = options.chat ? parseConversation(chunk, line, out)
+                                 : parseLine(chunk, line);
+    if (status.ok() && options.chat)
+      continue;
     if (status.ok()) {
       for (size_t k = 0; k < lineTexts.size(); ++k)
         emit(lineTexts[k], /*continuesDocument=*/false, /*endsDocument=*/true,

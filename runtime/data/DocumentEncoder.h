@@ -13,6 +13,7 @@
 #ifndef HOCKET_RUNTIME_DATA_DOCUMENTENCODER_H
 #define HOCKET_RUNTIME_DATA_DOCUMENTENCODER_H
 
+#include "runtime/data/Conversations.h"
 #include "runtime/data/DocumentReader.h"
 #include "runtime/data/IndexedDataset.h"
 #include "runtime/data/Sentences.h"
@@ -20,6 +21,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,7 @@ struct EncodedText {
 
 struct EncodedChunk {
   std::vector<EncodedText> texts; ///< One a key, of the same documents.
+  std::vector<LearnedTokens> conversations; ///< In the place of texts.
   bool continuesDocument = false; ///< sequences[0] is of the last chunk's,
   bool continuesSequence = false; ///< and lengths[0] of its last sequence.
   uint64_t textBytes = 0;         ///< Bytes of input, decompressed,
@@ -58,7 +61,14 @@ struct EncoderOptions {
   SentenceSplit sentences = SentenceSplit::None;
   /// Ends each document with text, if there is one.
   std::optional<int32_t> endOfDocument;
+  /// Makes a conversation of the messages under the only key of a line;
+  /// outlives the encoder. nullptr: lines hold texts.
+  const chat::ChatTemplate *chat = nullptr;
 };
+
+/// Appends `tokens` as a file of `type` has them.
+void appendTokens(std::span<const int32_t> tokens, TokenType type,
+                  std::string &bytes);
 
 class DocumentEncoder {
 public:
@@ -82,6 +92,8 @@ private:
                    std::string_view line, int error) const;
   void reachLine(const DocumentChunk &chunk, size_t offset);
   Status parseLine(const DocumentChunk &chunk, std::string_view line);
+  Status parseConversation(const DocumentChunk &chunk, std::string_view line,
+                           EncodedChunk &out);
   size_t partOf(std::string_view text) const;
   uint64_t flushTokens(EncodedText &out);
   uint64_t encodeSequence(std::string_view text, bool continues,

@@ -31,11 +31,26 @@ static Status checkOptions(const GptDatasetOptions &options) {
   return okStatus();
 }
 
+Status SampleSource::readLearned(uint64_t sample,
+                                 std::span<uint8_t> learned) const {
+  std::fill(learned.begin(), learned.end(), uint8_t(1));
+  return checkSample(sample);
+}
+
 StatusOr<std::unique_ptr<GptDataset>>
 GptDataset::create(std::shared_ptr<const IndexedDataset> file,
                    const GptDatasetOptions &options, Split split,
                    uint64_t samples) {
   HOCKET_RETURN_IF_ERROR(checkOptions(options));
+  HOCKET_ASSIGN_OR_RETURN(std::optional<LossMask> mask,
+                          LossMask::open(file->prefix(), file->tokens()));
+  if (mask && mask->head().sequenceLength != options.sequenceLength)
+    return invalidArgument(
+        file->prefix() + ": conversations are packed into sequences of " +
+        std::to_string(mask->head().sequenceLength) +
+        " tokens, and a sample has " + std::to_string(options.sequenceLength) +
+        "; prepare them again with --pack " +
+        std::to_string(options.sequenceLength));
   HOCKET_ASSIGN_OR_RETURN(
       SplitBounds bounds,
       parseSplitBounds(options.splitWeights, file->sequences()));
@@ -51,8 +66,8 @@ GptDataset::create(std::shared_ptr<const IndexedDataset> file,
         file->prefix() + ": split " + std::string(splitName(split)) + " (" +
         std::to_string(request.end - request.begin) + " of " +
         std::to_string(file->sequences()) + " sequences)");
-  return std::unique_ptr<GptDataset>(
-      new GptDataset(std::move(file), options, *std::move(order)));
+  return std::unique_ptr<GptDataset>(new GptDataset(
+      std::move(file), options, *std::move(order), std::move(mask)));
 }
 
 template <typename Visit>
@@ -101,6 +116,22 @@ Status GptDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
         Status status = file->read(sequence, offset, options.vocabularySize,
                                    tokens.first(length));
         tokens = tokens.subspan(length);
+        return status;
+      });
+}
+
+Status GptDataset::readLearned(uint64_t sample,
+                               std::span<uint8_t> learned) const {
+  if (!mask)
+    return SampleSource::readLearned(sample, learned);
+  return visitSegments(
+      sample,
+      [&](uint64_t sequence, uint64_t offset, uint64_t length) -> Status {
+        HOCKET_ASSIGN_OR_RETURN(uint64_t begin, file->byteOffset(sequence));
+        Status status =
+            mask->read(begin / tokenBytes(file->tokenType()) + offset,
+                       learned.first(length));
+        learned = learned.subspan(length);
         return status;
       });
 }

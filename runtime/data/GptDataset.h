@@ -33,7 +33,8 @@ struct GptDatasetOptions {
 class GptDataset : public SampleSource {
 public:
   /// The split `split` of `file` with at least `samples` samples; 0 asks for
-  /// one epoch. InvalidArgument if the split has no tokens.
+  /// one epoch. InvalidArgument if the split has no tokens, or if conversations
+  /// were packed into sequences of another length.
   static StatusOr<std::unique_ptr<GptDataset>>
   create(std::shared_ptr<const IndexedDataset> file,
          const GptDatasetOptions &options, Split split, uint64_t samples);
@@ -41,14 +42,21 @@ public:
   uint64_t size() const override { return order.plan().samples; }
   uint64_t sequenceLength() const override { return options.sequenceLength; }
   Status read(uint64_t sample, std::span<int32_t> tokens) const override;
+  std::optional<LossMaskHead> lossMask() const override {
+    return mask ? std::optional(mask->head()) : std::nullopt;
+  }
+  Status readLearned(uint64_t sample,
+                     std::span<uint8_t> learned) const override;
   StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
 
   const SampleOrder &sampleOrder() const { return order; }
 
 private:
   GptDataset(std::shared_ptr<const IndexedDataset> file,
-             const GptDatasetOptions &options, SampleOrder order)
-      : file(std::move(file)), options(options), order(std::move(order)) {}
+             const GptDatasetOptions &options, SampleOrder order,
+             std::optional<LossMask> mask)
+      : file(std::move(file)), options(options), order(std::move(order)),
+        mask(std::move(mask)) {}
 
   /// Calls visit(sequence, offset, length) for each segment until one fails.
   template <typename Visit>
@@ -57,6 +65,7 @@ private:
   std::shared_ptr<const IndexedDataset> file;
   GptDatasetOptions options;
   SampleOrder order;
+  std::optional<LossMask> mask; ///< Of conversations.
 };
 
 } // namespace hocket::data

@@ -6,6 +6,7 @@
 
 #include "runtime/data/Merge.h"
 
+#include "runtime/data/LossMask.h"
 #include "runtime/data/TokenFilePair.h"
 
 #include <algorithm>
@@ -28,6 +29,11 @@ openAll(const std::vector<std::string> &prefixes, const std::string &output) {
     if (std::filesystem::equivalent(prefix + ".idx", output + ".idx", notThere))
       return invalidArgument(output + ": is one of the datasets to merge; "
                                       "name another for the whole");
+    if (std::filesystem::exists(lossMaskPath(prefix), notThere))
+      return invalidArgument(prefix +
+                             ": holds conversations and which of their "
+                             "tokens are answers; prepare all files "
+                             "at once in place of merging");
     parts.push_back(std::move(part));
     const IndexedDataset &first = parts.front(), &last = parts.back();
     if (first.tokenType() != last.tokenType())

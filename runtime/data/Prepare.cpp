@@ -9,12 +9,15 @@
 #include "runtime/base/WorkerPool.h"
 #include "runtime/data/DocumentEncoder.h"
 #include "runtime/data/DocumentReader.h"
+#include "runtime/data/LossMask.h"
 #include "runtime/data/TokenFileWriter.h"
 #include "runtime/tokenizer/EndOfDocument.h"
 
 #include <algorithm>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <optional>
 
 using namespace hocket;
 using namespace hocket::data;
@@ -34,6 +37,9 @@ public:
     done.totalBytes = reader.totalBytes();
   }
 
+  /// Has conversations packed by `into`, which writes.
+  void pack(ConversationPacker &into) { packer = &into; }
+
   /// What each worker does.
   void work();
   Status finish();
@@ -45,6 +51,7 @@ private:
   Chunk take(uint64_t &turn);
   bool write(uint64_t turn, const StatusOr<EncodedChunk> &encoded);
   Status writeChunk(const EncodedChunk &chunk);
+  Status packChunk(const EncodedChunk &chunk);
   Status countBadLines(const EncodedChunk &chunk);
   Status endSequence(size_t key);
   Status endDocument();
@@ -54,6 +61,7 @@ private:
   const EncoderOptions &options;
   const uint64_t maxBadLines;
   const std::function<void(const PrepareProgress &)> &report;
+  ConversationPacker *packer = nullptr;
 
   std::mutex readMutex;
   uint64_t nextToRead = 0;
@@ -110,8 +118,22 @@ Status Preparation::countBadLines(const EncodedChunk &chunk) {
                          firstBadLines.front());
 }
 
+Status Preparation::packChunk(const EncodedChunk &chunk) {
+  for (const LearnedTokens &conversation : chunk.conversations)
+    HOCKET_RETURN_IF_ERROR(packer->add(conversation));
+  done.bytes += chunk.fileBytes;
+  done.textBytes += chunk.textBytes;
+  done.documents = packer->conversations();
+  done.tokens = writers.front().tokens();
+  if (report)
+    report(done);
+  return okStatus();
+}
+
 Status Preparation::writeChunk(const EncodedChunk &chunk) {
   HOCKET_RETURN_IF_ERROR(countBadLines(chunk));
+  if (packer)
+    return packChunk(chunk);
   for (size_t k = 0; k < writers.size(); ++k)
     HOCKET_RETURN_IF_ERROR(writers[k].append(chunk.texts[k].bytes));
   std::vector<size_t> next(writers.size()); // In lengths, of each key.
@@ -164,6 +186,8 @@ void Preparation::work() {
 
 Status Preparation::finish() {
   HOCKET_RETURN_IF_ERROR(failure);
+  if (packer)
+    HOCKET_RETURN_IF_ERROR(packer->finish());
   HOCKET_RETURN_IF_ERROR(endDocument());
   for (size_t k = 0; k < writers.size(); ++k)
     if (writers[k].tokens() == 0)
@@ -221,6 +245,87 @@ splitPointOf(SentenceSplit sentences, const tokenizer::Tokenizer &tokenizer) {
   return [&](std::string_view text) { return tokenizer.splitPoint(text); };
 }
 
+//===----------------------------------------------------------------------===//
+// Conversations
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where packed conversations go: token files and their mask.
+class ConversationFiles {
+public:
+  static StatusOr<std::unique_ptr<ConversationFiles>>
+  create(TokenFileWriter &tokens, const std::string &prefix, TokenType type,
+         const PrepareOptions &options, int32_t end) {
+    HOCKET_ASSIGN_OR_RETURN(LossMaskWriter mask,
+                            LossMaskWriter::create(prefix));
+    return std::unique_ptr<ConversationFiles>(new ConversationFiles(
+        tokens, std::move(mask), type, options.packedLength, end));
+  }
+
+  ConversationPacker packer;
+
+  /// Once the token files are there.
+  Status finish(PrepareResult &result) {
+    result.documents = packer.conversations();
+    result.learned = mask.learned();
+    result.cut = packer.cut();
+    result.endOfConversation = end;
+    return mask.finish(length, uint64_t(end));
+  }
+
+private:
+  ConversationFiles(TokenFileWriter &tokens, LossMaskWriter mask,
+                    TokenType type, uint64_t length, int32_t end)
+      : packer(
+            length, end,
+            [this](const LearnedTokens &sequence) { return write(sequence); }),
+        tokens(tokens), mask(std::move(mask)), type(type), length(length),
+        end(end) {}
+
+  Status write(const LearnedTokens &sequence) {
+    std::string bytes;
+    appendTokens(sequence.tokens, type, bytes);
+    HOCKET_RETURN_IF_ERROR(tokens.append(bytes));
+    HOCKET_RETURN_IF_ERROR(tokens.endSequence(sequence.tokens.size()));
+    tokens.endDocument();
+    return mask.append(sequence.learned);
+  }
+
+  TokenFileWriter &tokens;
+  LossMaskWriter mask;
+  TokenType type;
+  uint64_t length;
+  int32_t end;
+};
+} // namespace
+
+static Status checkConversations(const PrepareOptions &options,
+                                 const tokenizer::Tokenizer &tokenizer) {
+  constexpr uint64_t least = 2, most = uint64_t(1) << 31;
+  if (options.packedLength < least || options.packedLength >= most)
+    return invalidArgument(
+        "conversations are packed into sequences of one length; write --pack "
+        "N, the training.sequence_length that they are for");
+  if (options.jsonKeys.size() != 1 || options.sentences != SentenceSplit::None)
+    return invalidArgument("conversations stand under one JSON key, and are "
+                           "not split into sentences");
+  for (const std::string &path : options.inputs)
+    if (!holdsJsonLines(path))
+      return invalidArgument(path + ": is plain text; conversations are lines "
+                                    "of JSON (.jsonl)");
+  if (!tokenizer.findsSpecialTokens() && tokenizer.name() != "byte")
+    return invalidArgument(
+        options.tokenizer + ": a " + tokenizer.name() +
+        " tokenizer finds no special tokens in what a chat template makes; "
+        "use the model's tokenizer.json");
+  if (!tokenizer.endOfDocument())
+    return invalidArgument(options.tokenizer +
+                           ": has no token that ends a document, such as " +
+                           std::string(tokenizer::documentEnds[0]) +
+                           ", which stands between conversations");
+  return okStatus();
+}
+
 StatusOr<PrepareResult>
 data::prepare(const PrepareOptions &options,
               const std::function<void(const PrepareProgress &)> &progress) {
@@ -232,6 +337,12 @@ data::prepare(const PrepareOptions &options,
                            ": has no token that ends a document, such as " +
                            std::string(tokenizer::documentEnds[0]) +
                            "; prepare the data without --append-eod");
+  std::optional<chat::ChatTemplate> chat;
+  if (options.conversations) {
+    HOCKET_RETURN_IF_ERROR(checkConversations(options, *tokenizer));
+    HOCKET_ASSIGN_OR_RETURN(
+        chat, chat::openChatTemplate(options.tokenizer, options.chatTemplate));
+  }
   unsigned threads = options.threads;
   if (threads == 0) {
     HOCKET_ASSIGN_OR_RETURN(threads, WorkerPool::defaultCount());
@@ -249,12 +360,16 @@ data::prepare(const PrepareOptions &options,
   encoding.sentences = options.sentences;
   if (options.appendEndOfDocument)
     encoding.endOfDocument = tokenizer->endOfDocument();
+  if (chat)
+    encoding.chat = &*chat;
   PrepareResult result;
   std::vector<TokenFileWriter> writers;
   const char *level =
       options.sentences == SentenceSplit::None ? "_document" : "_sentence";
   for (const std::string &key : options.jsonKeys) {
     result.files.push_back({options.prefix + "_" + key + level});
+    if (!options.conversations)
+      HOCKET_RETURN_IF_ERROR(removeLossMask(result.files.back().prefix));
     HOCKET_ASSIGN_OR_RETURN(
         TokenFileWriter writer,
         TokenFileWriter::create(result.files.back().prefix, encoding.type));
@@ -262,10 +377,22 @@ data::prepare(const PrepareOptions &options,
   }
   Preparation preparation(reader, writers, encoding, options.maxBadLines,
                           progress);
+  std::unique_ptr<ConversationFiles> conversations;
+  if (chat) {
+    HOCKET_ASSIGN_OR_RETURN(
+        conversations,
+        ConversationFiles::create(writers.front(), result.files.front().prefix,
+                                  encoding.type, options,
+                                  *tokenizer->endOfDocument()));
+    preparation.pack(conversations->packer);
+  }
   WorkerPool pool(threads);
   pool.onEachWorker([&](unsigned) { preparation.work(); });
   HOCKET_RETURN_IF_ERROR(preparation.finish());
   preparation.tell(result);
+  // Last, so that a mask is never of other tokens than those beside it.
+  if (conversations)
+    HOCKET_RETURN_IF_ERROR(conversations->finish(result));
   result.vocabularySize = tokenizer->vocabularySize();
   result.tokenizerDigest = tokenizer->digest();
   return result;

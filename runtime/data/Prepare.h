@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,13 @@ struct PrepareOptions {
   std::vector<std::string> jsonKeys = {"text"}; ///< Each its own files.
   bool appendEndOfDocument = false; ///< After each document with text.
   SentenceSplit sentences = SentenceSplit::None;
+  /// Makes conversations of messages, of a single key, by the template of the
+  /// tokenizer's folder or, if it is not empty, `chatTemplate`: sequences of
+  /// `packedLength` tokens (Conversations.h), and a mask of answers
+  /// (LossMask.h).
+  bool conversations = false;
+  std::string chatTemplate = {};
+  uint64_t packedLength = 0;
   /// Bad lines of JSON are skipped up to so many.
   uint64_t maxBadLines = 0;
   unsigned threads = 0; ///< 0: WorkerPool::defaultCount().
@@ -60,6 +68,9 @@ struct PrepareResult {
   uint64_t documents = 0;           ///< Of each pair.
   uint64_t badLines = 0;            ///< That were skipped,
   std::vector<std::string> firstBadLines; ///< what is wrong with the first 10.
+  uint64_t learned = 0; ///< Tokens of conversations that are answers.
+  uint64_t cut = 0;     ///< Conversations that were too long.
+  std::optional<int32_t> endOfConversation = {};
   uint64_t vocabularySize = 0; ///< What a model of these tokens needs.
   std::string tokenizerDigest; ///< Tokenizer::digest().
 };

@@ -15,8 +15,10 @@
 #define HOCKET_RUNTIME_DATA_SAMPLESOURCE_H
 
 #include "runtime/base/Status.h"
+#include "runtime/data/LossMask.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +46,14 @@ public:
   /// Fills `tokens`, of sequenceLength() + 1 entries. InvalidArgument if
   /// `sample` is not below size().
   virtual Status read(uint64_t sample, std::span<int32_t> tokens) const = 0;
+
+  /// What conversations were prepared with (LossMask.h); nothing where every
+  /// token is learned.
+  virtual std::optional<LossMaskHead> lossMask() const { return {}; }
+
+  /// Sets `learned`, as many as read() fills tokens, to 1 for tokens that are
+  /// learned and 0 for others.
+  virtual Status readLearned(uint64_t sample, std::span<uint8_t> learned) const;
 
   /// Where the tokens of `sample` come from, in order.
   virtual StatusOr<std::vector<SampleSegment>>

@@ -42,6 +42,7 @@ struct ShownSample {
   uint64_t number;
   std::vector<SampleSegment> segments;
   std::vector<int32_t> tokens;
+  std::vector<uint8_t> learned; ///< Of conversations, one a token.
 };
 } // namespace
 
@@ -55,6 +56,8 @@ static void writeJson(const ShownSample &sample, std::ostream &out) {
                                 {"offset", segment.offset},
                                 {"length", segment.length}});
   object["tokens"] = sample.tokens;
+  if (!sample.learned.empty())
+    object["learned"] = sample.learned;
   out << toJsonText(object) << '\n';
 }
 
@@ -72,18 +75,38 @@ static std::string onOneLine(const std::string &text) {
   return line;
 }
 
+/// The text of `tokens`, of which those that are learned stand in brackets.
+static std::string textOf(const tokenizer::Tokenizer &tokenizer,
+                          std::span<const int32_t> tokens,
+                          std::span<const uint8_t> learned) {
+  if (learned.empty())
+    return tokenizer.decode(tokens);
+  std::string text;
+  for (size_t begin = 0, end = 0; begin < tokens.size(); begin = end) {
+    while (end < tokens.size() && learned[end] == learned[begin])
+      ++end;
+    std::string part = tokenizer.decode(tokens.subspan(begin, end - begin),
+                                        tokenizer::SpecialTokens::Shown);
+    text += learned[begin] ? "[[" + part + "]]" : part;
+  }
+  return text;
+}
+
 static void writeText(const ShownSample &sample,
                       const tokenizer::Tokenizer *tokenizer,
                       std::ostream &out) {
   out << "sample " << sample.number << '\n';
   std::span<const int32_t> rest(sample.tokens);
+  std::span<const uint8_t> restLearned(sample.learned);
   for (const SampleSegment &segment : sample.segments) {
     auto tokens = rest.first(segment.length);
     rest = rest.subspan(segment.length);
+    auto learned = restLearned.first(restLearned.empty() ? 0 : segment.length);
+    restLearned = restLearned.subspan(learned.size());
     out << "  " << segment.prefix << " sequence " << segment.sequence << " ["
         << segment.offset << ", " << segment.offset + segment.length << ")";
     if (tokenizer)
-      out << "  " << onOneLine(tokenizer->decode(tokens));
+      out << "  " << onOneLine(textOf(*tokenizer, tokens, learned));
     out << "\n   ";
     for (int32_t token : tokens)
       out << ' ' << token;
@@ -100,9 +123,13 @@ Status data::showSamples(const SampleSource &source, const ShowOptions &options,
                            std::to_string(options.range.end));
   ShownSample sample;
   sample.tokens.resize(source.sequenceLength() + 1);
+  if (source.lossMask())
+    sample.learned.resize(sample.tokens.size());
   for (sample.number = options.range.begin; sample.number < options.range.end;
        ++sample.number) {
     HOCKET_RETURN_IF_ERROR(source.read(sample.number, sample.tokens));
+    if (!sample.learned.empty())
+      HOCKET_RETURN_IF_ERROR(source.readLearned(sample.number, sample.learned));
     HOCKET_ASSIGN_OR_RETURN(sample.segments, source.segments(sample.number));
     if (options.json)
       writeJson(sample, out);

@@ -12,7 +12,8 @@
 ///     "offset":12,"length":5}],"tokens":[104,105,...]}
 ///
 /// `tokens` has sequence length + 1 entries: the tokens and, one further, the
-/// labels.
+/// labels. Of conversations "learned" has as many entries, 1 for tokens of
+/// answers and 0 for others; as text, answers stand in [[ and ]].
 ///
 //===----------------------------------------------------------------------===//
 

@@ -56,6 +56,11 @@ public:
   }
   void encode(std::string_view text, std::vector<int32_t> &tokens,
               TextPart part) const override;
+  bool findsSpecialTokens() const override { return true; }
+  void encodeMarkup(std::string_view text,
+                    std::vector<int32_t> &tokens) const override {
+    encodeText(text, /*withSpecial=*/true, tokens);
+  }
   void encodePrompt(std::string_view text,
                     std::vector<int32_t> &tokens) const override;
   std::string decode(std::span<const int32_t> tokens,

@@ -57,6 +57,16 @@ public:
   virtual void encode(std::string_view text, std::vector<int32_t> &tokens,
                       TextPart part = TextPart::First) const = 0;
 
+  /// Whether encodeMarkup() finds special tokens in a text.
+  virtual bool findsSpecialTokens() const { return false; }
+
+  /// Appends the tokens of a text whose special tokens are found in it, and
+  /// puts nothing around it: of what a chat template makes.
+  virtual void encodeMarkup(std::string_view text,
+                            std::vector<int32_t> &tokens) const {
+    encode(text, tokens);
+  }
+
   /// Appends the tokens of a prompt: special tokens are found in it, and it is
   /// put between those that the tokenizer's template asks for.
   virtual void encodePrompt(std::string_view text,

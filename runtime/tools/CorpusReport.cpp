@@ -51,6 +51,14 @@ static std::string corpusText(const CorpusSummary &corpus) {
                      " in " + formatNoun(corpus.sequences, "sequence") + ", " +
                      formatNoun(corpus.tokens, "token") + " of type " +
                      tokenTypeName(corpus.type) + "\n";
+  if (const auto &mask = corpus.mask)
+    text += "conversations: " + formatGrouped(mask->learned) +
+            " tokens are answers (" +
+            share(double(mask->learned), double(corpus.tokens)) +
+            "), the others are no labels; packed into sequences of " +
+            formatGrouped(mask->sequenceLength) +
+            " tokens, each conversation ended by token " +
+            std::to_string(mask->endOfConversation) + "\n";
   if (corpus.documents == 0)
     return text;
   text += formatTable(
@@ -125,6 +133,11 @@ ordered_json hocket::corpusJson(const ReportedCorpus &reported) {
   object["empty_documents"] = corpus.buckets[0].documents;
   object["sequences"] = corpus.sequences;
   object["tokens"] = corpus.tokens;
+  if (const auto &mask = corpus.mask) {
+    object["learned"] = mask->learned;
+    object["packed"] = mask->sequenceLength;
+    object["end_of_conversation"] = mask->endOfConversation;
+  }
   object["shortest"] = corpus.shortest;
   object["mean"] = meanLength(corpus);
   object["median"] = corpus.median;

@@ -43,12 +43,27 @@ static void printFiles(const PrepareResult &result, const PreparedFiles &files,
     object["documents"] = result.documents;
     object["sequences"] = files.sequences;
     object["tokens"] = files.tokens;
+    if (result.endOfConversation) {
+      object["learned"] = result.learned;
+      object["cut"] = result.cut;
+      object["end_of_conversation"] = *result.endOfConversation;
+    }
     object["bytes"] = result.bytes;
     object["bad_lines"] = result.badLines;
     object["vocabulary_size"] = result.vocabularySize;
     object["tokenizer_sha256"] = result.tokenizerDigest;
     object["seconds"] = seconds;
     std::cout << toJsonText(object) << '\n';
+    return;
+  }
+  if (result.endOfConversation) {
+    std::cout << files.prefix + ".{bin,idx,mask}: " +
+                     formatNoun(result.documents, "conversation") + " in " +
+                     formatNoun(files.sequences, "sequence") + " of " +
+                     formatGrouped(command.options.packedLength) + " tokens, " +
+                     formatGrouped(result.learned) +
+                     " of them answers; each ends with token " +
+                     std::to_string(*result.endOfConversation) + "\n";
     return;
   }
   std::cout << files.prefix +
@@ -81,6 +96,14 @@ static std::string describe(const PrepareProgress &progress, double seconds) {
 }
 
 static Status runPrepare(PrepareCommand &command) {
+  PrepareOptions &options = command.options;
+  if (!options.conversations &&
+      (!options.chatTemplate.empty() || options.packedLength > 0))
+    return invalidArgument("--chat-template and --pack are about "
+                           "conversations; say --chat too");
+  if (options.conversations && options.jsonKeys.front() == "text" &&
+      options.jsonKeys.size() == 1)
+    options.jsonKeys = {"messages"};
   if (command.splitsSentences)
     command.options.sentences = command.keepsNewlines ? SentenceSplit::WithSpace
                                                       : SentenceSplit::Trimmed;
@@ -91,6 +114,10 @@ static Status runPrepare(PrepareCommand &command) {
   line.clear();
   HOCKET_RETURN_IF_ERROR(result.status());
   warnOfBadLines(*result);
+  if (result->cut)
+    std::cerr << "warning: " << formatNoun(result->cut, "conversation")
+              << (result->cut == 1 ? " is" : " are") << " longer than "
+              << command.options.packedLength << " tokens and cut there\n";
   for (const PreparedFiles &files : result->files)
     printFiles(*result, files, line.seconds(), command);
   return okStatus();
@@ -126,6 +153,18 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
       ->default_str("text");
   app->add_flag("--append-eod", options.appendEndOfDocument,
                 "End each document with the end-of-document token");
+  app->add_flag("--chat", options.conversations,
+                "Each line holds a conversation under \"messages\", which the "
+                "model's chat template makes a text of: answers alone are "
+                "learned, and conversations are packed into sequences");
+  app->add_option("--chat-template", options.chatTemplate,
+                  "The template, a .jinja file (default: chat_template.jinja "
+                  "or tokenizer_config.json of --tokenizer)")
+      ->type_name("FILE");
+  wantWhole(app->add_option("--pack", options.packedLength,
+                            "Tokens of a sequence of conversations: "
+                            "training.sequence_length"))
+      ->type_name("N");
   app->add_flag("--split-sentences", command->splitsSentences,
                 "Make each sentence a sequence of its document, by rules for "
                 "abbreviations, numbers, quotes and full stops of any script");
@@ -142,8 +181,11 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
             0, mostThreads)
       ->capture_default_str();
   app->add_flag("--json", command->json, "Print the result as JSON");
-  app->footer("Example:\n  hocket data prepare books.txt news.jsonl -o "
-              "data/mix --tokenizer byte --append-eod\n  hocket data prepare "
-              "news.jsonl -o data/news --tokenizer gpt2/tokenizer.json");
+  app->footer(
+      "Example:\n  hocket data prepare books.txt news.jsonl -o "
+      "data/mix --tokenizer byte --append-eod\n  hocket data prepare "
+      "news.jsonl -o data/news --tokenizer gpt2/tokenizer.json\n  hocket "
+      "data prepare talks.jsonl -o data/talks --tokenizer Qwen3-0.6B "
+      "--chat --pack 4096");
   app->callback([command, &result] { result = runPrepare(*command); });
 }

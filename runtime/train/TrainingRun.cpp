@@ -238,6 +238,24 @@ private:
     return datasetOptionsOf(*source, executor->currentSeed());
   }
 
+  /// What is not learned has to be left out of the loss.
+  Status checkLossMask(const data::SampleSource &samples) const {
+    auto mask = samples.lossMask();
+    if (!mask)
+      return okStatus();
+    const program::TrainingInfo &training = source->training();
+    if (training.documents().mask_loss() &&
+        training.documents().eod_token() == mask->endOfConversation)
+      return okStatus();
+    return invalidArgument(formatText(
+        "the data holds conversations, of which answers alone are learned; "
+        "compile with --set training.data.eod_token=%llu --set "
+        "training.data.eod_mask_loss=true, and with "
+        "training.data.reset_attention_mask and reset_position_ids, so that "
+        "conversations that share a sequence do not see each other",
+        (unsigned long long)mask->endOfConversation));
+  }
+
   Status openData() {
     if (start.step >= steps)
       return okStatus();
@@ -248,16 +266,19 @@ private:
     data::RunLength run = runLengthOf(*source, steps);
     HOCKET_ASSIGN_OR_RETURN(
         train, place.samples->open(datasetOptions(), run, data::Split::Train));
+    HOCKET_RETURN_IF_ERROR(checkLossMask(*train));
     if (run.validInterval > 0 && run.validBatches > 0 &&
         executor->hasEntry("eval_step")) {
       auto opened =
           place.samples->open(datasetOptions(), run, data::Split::Valid);
-      if (opened.ok())
+      if (opened.ok()) {
         valid = *std::move(opened);
-      else if (!options.validData.empty())
+        HOCKET_RETURN_IF_ERROR(checkLossMask(*valid));
+      } else if (!options.validData.empty()) {
         return opened.status();
-      else
+      } else {
         print("no validation: " + opened.status().message());
+      }
     }
     notice.reset();
     // The first rank reads them for all.
