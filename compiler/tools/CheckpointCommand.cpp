@@ -146,7 +146,8 @@ Status runExport(const CheckpointArguments &arguments) {
     for (const checkpoint::TensorSpec &spec : checkpoint.tensors())
       line.expect(spec);
     to.progress = [&](uint64_t bytes) { line.add(bytes); };
-    HOCKET_RETURN_IF_ERROR(checkpoint::exportHuggingFace(checkpoint, weights, to));
+    HOCKET_RETURN_IF_ERROR(
+        checkpoint::exportHuggingFace(checkpoint, weights, to));
   }
   std::cout << arguments.output << ": a " << to.family << " model of step "
             << checkpoint.state().step << "\n";
@@ -270,8 +271,8 @@ Status importPeft(const CheckpointArguments &arguments) {
   const checkpoint::ModelWeights weights = weightsOf(loaded.spec);
   HOCKET_ASSIGN_OR_RETURN(std::string family,
                           huggingface::familyOf(loaded.spec.model()));
-  HOCKET_ASSIGN_OR_RETURN(
-      auto adapters, checkpoint::importAdapters(arguments.input, family, weights));
+  HOCKET_ASSIGN_OR_RETURN(auto adapters, checkpoint::importAdapters(
+                                             arguments.input, family, weights));
   std::error_code error;
   std::vector<checkpoint::CheckpointTensor> tensors;
   std::optional<checkpoint::Checkpoint> run;

@@ -62,10 +62,21 @@ std::string megabytes(int64_t bytes) {
 std::string keptText(const CostProblem &problem) {
   if (problem.step.microbatch == 0)
     return "";
+  std::string fields;
+  for (const StepShape::Keep &keep : problem.step.keeps)
+    fields += (fields.empty() ? "" : ", ") + keep.field;
   return "micro_batch_size * data_parallel stays " +
          std::to_string(problem.step.microbatch) +
-         ": the loss depends on which sequences are computed together "
-         "(moe.aux_loss_scope: MICROBATCH)";
+         ": the loss depends on which sequences are computed together (" +
+         fields + ")";
+}
+
+/// What to write so that a plan may change it.
+std::string freeText(const CostProblem &problem) {
+  std::string fields;
+  for (const StepShape::Keep &keep : problem.step.keeps)
+    fields += (fields.empty() ? "" : " and ") + keep.instead;
+  return fields;
 }
 
 Status nothingFits(const CostProblem &problem, PlanSearch &search,
@@ -75,9 +86,9 @@ Status nothingFits(const CostProblem &problem, PlanSearch &search,
       std::to_string(problem.devices) + " devices of " + problem.system.name();
   if (any.best.empty() && problem.step.microbatch > 0)
     return invalidArgument("no plan spreads this over " + where + ", and " +
-                           keptText(problem) +
-                           "; write aux_loss_scope: SEQUENCE, another "
-                           "training.micro_batch_size, or other devices");
+                           keptText(problem) + "; write " + freeText(problem) +
+                           ", another training.micro_batch_size, or other "
+                           "devices");
   if (any.best.empty())
     return invalidArgument(
         "no plan spreads this over " + where + ": no axes both multiply to " +
@@ -106,10 +117,6 @@ void printText(const CostProblem &problem, const SearchResult &result) {
             << problem.step.sequence << " tokens\n";
   if (std::string kept = keptText(problem); !kept.empty())
     std::cout << kept << "\n";
-  if (problem.step.elementBits == 8)
-    std::cout << "plans that differ in micro_batch_size * data_parallel round "
-                 "8-bit operands otherwise: a scale is of all sequences that "
-                 "are computed together\n";
   std::cout << "\n"
             << printPlan(best.plan) << "\n"
             << summaryText(problem, best.cost) << "\n"

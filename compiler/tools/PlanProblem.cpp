@@ -96,6 +96,7 @@ hocket::planProblem(const spec::Spec &spec,
                                  : 8;
   problem.step.trainedPerMillion =
       static_cast<int64_t>(spec::trainedShare(spec) * 1e6);
+  problem.step.block = spec::fp8Block(training);
   problem.compiled = true;
   problem.system = cluster.system;
   problem.devices = cluster.devices;
@@ -115,8 +116,20 @@ StatusOr<CostProblem> hocket::planProblem(const PlanRequest &request) {
   if (!problem.ok())
     return problem.status().withContext(request.input);
   const spec::Moe &moe = loaded.spec.model().moe();
-  if (moe.aux_loss() > 0 && moe.aux_loss_scope() == spec::Moe::MICROBATCH)
+  bool auxLoss =
+      moe.aux_loss() > 0 && moe.aux_loss_scope() == spec::Moe::MICROBATCH;
+  const spec::Training &training = loaded.spec.training();
+  bool scales = training.fp8_format() != spec::Training::NONE &&
+                training.fp8_recipe() == spec::Training::TENSORWISE;
+  if (auxLoss || scales)
     problem->step.microbatch = loaded.sequencesTogether;
+  // Which fields those are, and what frees the plan of each.
+  if (scales)
+    problem->step.keeps.push_back(
+        {"training.fp8_recipe: TENSORWISE", "training.fp8_recipe: MXFP8"});
+  if (auxLoss)
+    problem->step.keeps.push_back(
+        {"moe.aux_loss_scope: MICROBATCH", "moe.aux_loss_scope: SEQUENCE"});
   return problem;
 }
 

@@ -102,20 +102,6 @@ bool spec::isFrozen(const Training &training, const std::string &name,
 // Checking
 //===----------------------------------------------------------------------===//
 
-/// Every parameter of the model, by its whole name.
-static std::vector<Parameter> allParameters(const Spec &spec) {
-  std::vector<Parameter> all = inputParameters(spec);
-  for (int64_t i = 0; i < spec.model().layers(); ++i)
-    for (Parameter &parameter :
-         layerParameters(spec, hasExperts(spec.model(), i))) {
-      parameter.name = layerName(i, parameter.name);
-      all.push_back(std::move(parameter));
-    }
-  for (Parameter &parameter : outputParameters(spec))
-    all.push_back(std::move(parameter));
-  return all;
-}
-
 static double elementsOf(const Parameter &parameter) {
   double elements = 1;
   for (int64_t size : parameter.shape)
@@ -129,7 +115,7 @@ double spec::trainedShare(const Spec &spec) {
       training.train_only().empty())
     return 1;
   double trained = 0, all = 0;
-  for (const Parameter &parameter : allParameters(spec)) {
+  for (const Parameter &parameter : modelParameters(spec)) {
     all += elementsOf(parameter);
     if (!training.has_lora())
       trained += isFrozen(training, parameter.name, parameter.role)
@@ -197,7 +183,7 @@ void spec::checkFrozen(const Spec &spec, ConstraintErrors &errors) {
                "write one: what is not trained, or what alone is");
     return;
   }
-  std::vector<Parameter> all = allParameters(spec);
+  std::vector<Parameter> all = modelParameters(spec);
   checkSelections("training.freeze", training.freeze(), all, errors);
   checkSelections("training.train_only", training.train_only(), all, errors);
   bool trains =

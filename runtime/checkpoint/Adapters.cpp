@@ -408,7 +408,8 @@ static bool isTransposed(const NameTable &table) {
 
 Status checkpoint::exportAdapters(const Checkpoint &checkpoint,
                                   const std::string &family,
-                                  const ModelWeights &weights, const std::string &dir,
+                                  const ModelWeights &weights,
+                                  const std::string &dir,
                                   const std::string &baseName) {
   if (!weights.lora)
     return invalidArgument(checkpoint.path() +

@@ -87,10 +87,11 @@ private:
 
 bool EntryReader::hasAdapter(const TensorSpec &part) const {
   const std::string &name = part.key.name;
-  return weights.lora && std::ranges::any_of(
-                          weights.lora->targets, [&](const std::string &target) {
-                            return name.ends_with("." + target + ".weight");
-                          });
+  return weights.lora &&
+         std::ranges::any_of(weights.lora->targets,
+                             [&](const std::string &target) {
+                               return name.ends_with("." + target + ".weight");
+                             });
 }
 
 Status EntryReader::read(const TensorSpec &part, const SliceBounds &bounds,

@@ -164,9 +164,35 @@ class PlanTest(unittest.TestCase):
         text = text.replace("data_parallel: 8", "data_parallel: 1")
         self.spec.write_text(text % "MICROBATCH")
         message = self.refused("plan", self.spec, "--cluster", "h100:49")
-        self.assertIn("write aux_loss_scope: SEQUENCE", message)
+        self.assertIn("write moe.aux_loss_scope: SEQUENCE", message)
         self.spec.write_text(text % "SEQUENCE")
         self.assertIn("dp=49", self.plan(devices=49))
+
+    def test_scales_of_tensors_keep_the_microbatch(self):
+        """Those of blocks leave it free, and cut no block."""
+        fp8 = "training { micro_batch_size: 4 fp8_format: HYBRID fp8_recipe: %s"
+        text = SPEC.replace("training {", fp8) + "plan { data_parallel: 8 }"
+        # Two parts each of four context ranks are no whole blocks of 128.
+        text = text.replace("positions: 2048", "positions: 512")
+
+        def written(recipe):
+            self.spec.write_text(text % recipe)
+            return self.plan()
+
+        def kept(recipe):
+            self.spec.write_text(text % recipe)
+            return json.loads(self.plan("--json"))["kept_microbatch"]
+
+        recipes = ("TENSORWISE", "BLOCKWISE", "MXFP8")
+        self.assertEqual([kept(recipe) for recipe in recipes], [32, 0, 0])
+        self.assertIn("stays 32: the loss depends on which sequences are computed "
+                      "together (training.fp8_recipe: TENSORWISE)",
+                      written("TENSORWISE"))  # fmt: skip
+        self.assertNotIn("stays", written("MXFP8"))
+        self.spec.write_text(text % "BLOCKWISE")
+        message = self.refused("simulate", self.spec, "--cluster", "h100:4",
+                               "--plan", "cp=4,mbs=4")  # fmt: skip
+        self.assertIn("S62: training.sequence_length is 512", message)
 
     def test_offloads_on_request(self):
         self.spec.write_text(SPEC.replace("2048", "12288").replace("16 v", "96 v"))

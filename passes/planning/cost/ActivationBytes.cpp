@@ -95,9 +95,34 @@ double ActivationBytes::choice() const {
   return whole * (4 * double(model.experts) + 12 * double(model.topK));
 }
 
+/// What is kept of an element of a GEMM's input that nothing else reads: in
+/// blocks of 8 bits its code, and its share of the scale.
+double ActivationBytes::input() const {
+  return compiled && step.block > 0 ? code() : element;
+}
+
+double ActivationBytes::code() const {
+  return step.block > 0 ? 1 + 4 / double(step.block) : 0;
+}
+
+/// In blocks of 8 bits: what the codes of norms' and activations' results are
+/// less than these, but for those of attention's result, and of what experts
+/// read, which are kept beside it.
+double ActivationBytes::blockedInputs(bool experts) const {
+  double row = whole * double(model.hidden);
+  double heads = tokens * double(model.heads * model.headDim) / tp;
+  double inside = tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
+  double less = (element - code()) * (row + inside) - code() * heads;
+  if (!experts)
+    return less + (element - code()) * row;
+  return model.sharedFfn > 0 ? less - code() * row : less;
+}
+
 /// Of GEMMs' inputs published systems keep the 8 bits that these had: what that
 /// is less.
 double ActivationBytes::narrowInputs(bool experts) const {
+  if (compiled && step.block > 0)
+    return blockedInputs(experts);
   if (compiled || step.elementBits != 8)
     return 0;
   double rows = 2 * whole * double(model.hidden);
@@ -146,19 +171,22 @@ double ActivationBytes::kept(bool experts, Recompute recompute) const {
 double ActivationBytes::inputsAgain(bool experts) const {
   RecomputeModule dense =
       experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
-  double elements = 0;
+  double elements = 0, bytes = 0;
   // What a norm behind a block makes is added and gone.
   if (again.has(RecomputeModule::LayerNorm) && model.inputNorms)
-    elements += 2 * whole * double(model.hidden);
+    bytes += (experts ? input() + element : 2 * input()) * whole *
+             double(model.hidden);
   if (compiled && again.has(RecomputeModule::CoreAttention))
-    elements += tokens * double(model.heads * model.headDim) / tp;
+    bytes +=
+        (element + code()) * tokens * double(model.heads * model.headDim) / tp;
   if (again.intersects({RecomputeModule::Activation, dense}))
-    elements += tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
+    bytes +=
+        input() * tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
   if (experts &&
       again.intersects({RecomputeModule::Activation,
                         RecomputeModule::MoeActivation, RecomputeModule::Moe}))
     elements += held * double(model.expertFfn) / expertTp;
-  return element * elements;
+  return bytes + element * elements;
 }
 
 /// What an MLP's first GEMMs make, where they are computed again.
@@ -239,6 +267,22 @@ double ActivationBytes::ofRoutedBackward() const {
   if (model.gated)
     most = std::max(most, 2 * (row - inside));
   return element * (held * most - sent * row);
+}
+
+double ActivationBytes::ofWidened() const {
+  if (!compiled || step.block == 0)
+    return 0;
+  double row = double(model.hidden), inside = double(model.ffn) / tp;
+  if (model.experts > 0)
+    inside = double(model.sharedFfn) / tp;
+  inside = std::max(inside, double(model.heads * model.headDim) / tp);
+  double most = tokens * (row + inside) + row * inside;
+  if (model.experts > 0) {
+    double ffn = double(model.expertFfn) / expertTp;
+    double local = double(model.experts) / double(plan.ep);
+    most = std::max(most, held * (row + ffn) + local * row * ffn);
+  }
+  return element * most;
 }
 
 int64_t ActivationBytes::ofLoss() const {

@@ -55,6 +55,9 @@ public:
   /// came back are gone; or, with a gate, both gradients of the rows, when what
   /// it was made of is. 0 without experts.
   double ofRoutedBackward() const;
+  /// What blocks of 8 bits stand for, while a GEMM of a layer reads it: its rows
+  /// on the stream and inside, and its weight. 0 without blocks.
+  double ofWidened() const;
   /// The logits, once in 16 and once in 32 bits, and their gradient.
   int64_t ofLoss() const;
 
@@ -70,6 +73,9 @@ private:
   double firstGemmsAgain(bool experts) const;
   int64_t ofInputsAgain(int64_t dense, int64_t experts) const;
   double choice() const;
+  double input() const;
+  double code() const;
+  double blockedInputs(bool experts) const;
   double narrowInputs(bool experts) const;
   int64_t weightInputs(int64_t dense, int64_t experts) const;
   double mask() const { return model.dropout ? 1 : 0; }

@@ -53,7 +53,9 @@ BlockWork::BlockWork(const ModelShape &model, const StepShape &step,
       element(step.elementBits == 32 ? 4 : 2) {}
 
 void BlockWork::gemm(const cluster::Gemm &gemm, double share) {
-  addGemm(times.gemm(gemm) / share);
+  // Programs multiply what blocks of 8 bits stand for, in 16.
+  bool isWide = compiled && step.block > 0;
+  addGemm((isWide ? times.gemm16(gemm) : times.gemm(gemm)) / share);
   if (compiled || step.elementBits != 8)
     return;
   // Published systems quantize a GEMM's input forward and its output's gradient

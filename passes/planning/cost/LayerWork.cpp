@@ -42,8 +42,11 @@ private:
     double elements, tensors;
   };
   /// Where GEMMs have operands of 8 bits, what making these takes: forward
-  /// `factors`, backward `gradients`.
-  void quantize(Quantized factors, Quantized gradients);
+  /// `factors`, backward `gradients`; in blocks, `weights` too.
+  void quantize(Quantized factors, Quantized gradients, Quantized weights);
+  /// In blocks; `alongTokens`, too, for the gradient by weights.
+  void quantizeBlocks(Quantized factors, Quantized gradients, Quantized weights,
+                      bool alongTokens);
   void unfusedAttention(double span);
   void fusedAttention(double span, double share);
   void attention();
@@ -70,9 +73,12 @@ void LayerPricer::expertGemm(const cluster::Gemm &shape) {
 /// Of each tensor the largest magnitude is found, beside what makes the tensor,
 /// brought together between all that hold shards, and then the tensor is read
 /// and written as bytes.
-void LayerPricer::quantize(Quantized factors, Quantized gradients) {
+void LayerPricer::quantize(Quantized factors, Quantized gradients,
+                           Quantized weights) {
   if (!compiled || step.elementBits != 8)
     return;
+  if (step.block > 0)
+    return quantizeBlocks(factors, gradients, weights, /*alongTokens=*/true);
   cluster::RankGroup ranks{plan.dp * plan.cp * plan.tp, 1};
   for (auto [pass, quantized] :
        {std::pair(&work.forward, factors), {&work.backward, gradients}}) {
@@ -85,6 +91,25 @@ void LayerPricer::quantize(Quantized factors, Quantized gradients) {
     pass->host +=
         quantized.tensors * times.software().host_collective_seconds();
   }
+}
+
+/// Kernels of their own write codes, and what these stand for. Forward does so
+/// for inputs and weights, and makes the codes that backward keeps of inputs;
+/// backward does so for weights and, along both dims, for gradients, and widens
+/// what was kept.
+void LayerPricer::quantizeBlocks(Quantized factors, Quantized gradients,
+                                 Quantized weights, bool alongTokens) {
+  double bytes = element + 1 + 4 / double(step.block); // read and written
+  double again = alongTokens ? 1 : 0;
+  auto add = [&](Work &pass, const Quantized &tensors, double kernels) {
+    pass.memory += times.memory(kernels * bytes * tensors.elements);
+    launch(pass, kernels * tensors.tensors);
+  };
+  add(work.forward, factors, 2 + again);
+  add(work.forward, weights, 2);
+  add(work.backward, gradients, 2 + 2 * again);
+  add(work.backward, factors, again);
+  add(work.backward, weights, 2);
 }
 
 void LayerPricer::contextCollective() {
@@ -159,7 +184,8 @@ void LayerPricer::attentionBlock() {
   contextCollective();
   attention();
   gemm({tokens, hidden, q});
-  quantize({tokens * (hidden + q), 2}, {tokens * (q + 2 * kv + hidden), 4});
+  quantize({tokens * (hidden + q), 2}, {tokens * (q + 2 * kv + hidden), 4},
+           {hidden * (2 * q + 2 * kv), 4});
   tensorCollective();
   // Norm: reads and writes. Bias, dropout and residual: two reads, one write
   // and a mask. Biases, transposes or rotary: the heads, read and written.
@@ -182,7 +208,8 @@ void LayerPricer::resultNorm() {
 void LayerPricer::denseBlock(double ffn) {
   denseInside(ffn);
   gemm({tokens, hidden, ffn / tp});
-  quantize({tokens * ffn / tp, 1}, {tokens * hidden, 1});
+  quantize({tokens * ffn / tp, 1}, {tokens * hidden, 1},
+           {hidden * ffn / tp, 1});
   tensorCollective();
   resultNorm();
 }
@@ -190,7 +217,9 @@ void LayerPricer::denseBlock(double ffn) {
 void LayerPricer::denseInside(double ffn) {
   double local = ffn / tp, up = model.gated ? 2 * local : local;
   gemm({tokens, up, hidden});
-  quantize({tokens * hidden, 1}, {tokens * up, model.gated ? 2.0 : 1.0});
+  double matrices = model.gated ? 2 : 1;
+  quantize({tokens * hidden, 1}, {tokens * up, matrices},
+           {hidden * up, matrices});
   double row = element * whole * hidden, wide = element * tokens * (up + local);
   moved(5.5 * row + wide, 8 * row + 2 * wide, 4);
 }
@@ -214,6 +243,13 @@ void LayerPricer::expertBlock() {
   double up = model.gated ? 2 * ffn : ffn;
   expertGemm({each, up, width, local});
   expertGemm({each, width, ffn, local});
+  if (compiled && step.block > 0) {
+    double matrices = model.gated ? 3 : 2;
+    quantizeBlocks({heldRows() * (width + ffn), 2},
+                   {heldRows() * (up + width), matrices},
+                   {local * width * (up + ffn), matrices},
+                   /*alongTokens=*/false);
+  }
   double bytes = element * routed * width,
          wide = element * heldRows() * (up + ffn);
   double moves = compiled ? 4 : times.software().expert_moves();

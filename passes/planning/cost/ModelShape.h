@@ -151,6 +151,14 @@ struct StepShape {
   /// Of a million parameters, those that are trained, as if in every layer
   /// alike: the others have neither gradients nor optimizer state.
   int64_t trainedPerMillion = 1'000'000;
+  /// What makes the loss depend on them, and what to write so that it does not.
+  struct Keep {
+    std::string field, instead;
+  };
+  std::vector<Keep> keeps = {};
+  /// Numbers of 8 bits that have a scale, whatever the plan: 32 or 128, which
+  /// shards do not cut. 0: there are none, or a tensor has one.
+  int64_t block = 0;
 
   double trained() const { return double(trainedPerMillion) / 1e6; }
   double tokens() const { return double(sequence) * double(globalBatch); }

@@ -86,8 +86,7 @@ static Status checkPriced(const ParallelPlan &plan) {
   return invalidArgument("plan: " + what + " is not priced; write " + instead);
 }
 
-Status planning::checkPlan(const ParallelPlan &plan, const ModelShape &model,
-                           const StepShape &step) {
+PlanSizes planning::planSizes(const ModelShape &model, const StepShape &step) {
   PlanSizes sizes;
   sizes.layers = model.layers;
   sizes.heads = model.heads;
@@ -96,7 +95,17 @@ Status planning::checkPlan(const ParallelPlan &plan, const ModelShape &model,
   sizes.sequence = step.sequence;
   sizes.globalBatch = step.globalBatch;
   sizes.smallerBatches = step.smallerBatches;
-  std::vector<BrokenRule> broken = brokenRules(plan, sizes);
+  sizes.block = step.block;
+  sizes.headDim = model.headDim;
+  sizes.ffn = model.experts == 0 || model.denseLayers > 0 ? model.ffn : 0;
+  sizes.expertFfn = model.expertFfn;
+  sizes.sharedFfn = model.sharedFfn;
+  return sizes;
+}
+
+Status planning::checkPlan(const ParallelPlan &plan, const ModelShape &model,
+                           const StepShape &step) {
+  std::vector<BrokenRule> broken = brokenRules(plan, planSizes(model, step));
   if (!broken.empty())
     return invalidArgument("S" + std::to_string(broken.front().number) + ": " +
                            broken.front().text);

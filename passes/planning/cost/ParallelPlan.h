@@ -14,6 +14,7 @@
 #define HOCKET_PASSES_PLANNING_COST_PARALLELPLAN_H
 
 #include "dialects/plan/ParallelPlan.h"
+#include "dialects/plan/PlanRules.h"
 #include "passes/planning/cost/ModelShape.h"
 
 #include <string_view>
@@ -44,6 +45,9 @@ std::vector<int64_t> layersOf(const ParallelPlan &plan,
 
 /// Whether a schedule has weight gradients as passes of their own.
 bool splitsWeight(std::string_view schedule);
+
+/// What the rules of plans know of a model and a step.
+PlanSizes planSizes(const ModelShape &model, const StepShape &step);
 
 /// Refuses a plan that breaks a rule of dialects/plan/PlanRules.h, one of a
 /// schedule that no generator has, and one whose offloading has no price.

@@ -141,14 +141,14 @@ private:
   }
 
   /// A layer's gradients, on the stream and inside, and what is made again,
-  /// which a split backward keeps for W; with stage 3 two layers at a time are
-  /// gathered.
+  /// which a split backward keeps for W; what codes stand for while a GEMM reads
+  /// it; with stage 3 two layers at a time are gathered.
   double layer(const RankParameters &held) const {
     double rows = splits ? 2 : plan.tp > 1 ? 4 : 5;
     double again = splits ? 0 : double(activations.ofOneLayerAgain());
     double routed = activations.ofRoutedBackward();
     double inside = std::max(rows * stream, 1.5 * stream + routed);
-    return inside + again + waiting(held) +
+    return inside + again + activations.ofWidened() + waiting(held) +
            (plan.zero == 3 ? 2 * bytes[0] * held.layers * double(plan.pp) /
                                  double(model.layers)
                            : 0);

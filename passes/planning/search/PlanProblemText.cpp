@@ -45,7 +45,8 @@ std::vector<WholeLine> sizesOf(PlanProblem &problem) {
           {"sequence", 1, mostSize, &step.sequence},
           {"batch", 1, mostSize, &step.globalBatch},
           {"bits", 8, 32, &step.elementBits},
-          {"trained-per-million", 0, 1'000'000, &step.trainedPerMillion}};
+          {"trained-per-million", 0, 1'000'000, &step.trainedPerMillion},
+          {"block", 0, 128, &step.block}};
 }
 
 std::vector<Flag> flagsOf(PlanProblem &problem) {

@@ -86,6 +86,11 @@ void RoughPlans::addAxes(int64_t pp, int64_t tp, int64_t cp) {
   if (!shares || batchUnit(step) % plan.dp != 0)
     return;
   plan.sequenceParallel = tp > 1 && step.sequence % (cp * tp) == 0;
+  PlanSizes sizes = planSizes(problem.model, step);
+  if (plan.sequenceParallel && !brokenBlocks(plan, sizes).empty())
+    plan.sequenceParallel = false; // Fewer shards may be whole blocks.
+  if (!brokenBlocks(plan, sizes).empty())
+    return;
   for (int64_t size : divisors(batchUnit(step) / plan.dp, mostMicroBatch)) {
     if (step.microbatch > 0 && size * plan.dp != step.microbatch)
       continue;
