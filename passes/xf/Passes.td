@@ -62,8 +62,8 @@ def XfQuantize : Pass<"xf-quantize", "::mlir::ModuleOp"> {
 
     With `fp8 = #xf.fp8_recipe<blockwise>` or `mxfp8` the operands are put in
     blocks of codes with a scale each instead (`xf.quantize_blocks`), and what
-    these stand for is multiplied: they are bf16 numbers. Weights keep their
-    working copies in bf16.
+    these stand for is multiplied: they are bf16 numbers. So are those of experts'
+    grouped GEMMs. Weights keep their working copies in bf16.
 
     A weight that comes straight from its `working` copy is quantized where that
     is made, once a step: the copy takes 8 bits, and its scale becomes a
