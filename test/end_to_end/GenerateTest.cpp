@@ -118,8 +118,11 @@ TEST_F(GeneratedPlans, KeepKeysAndValuesToTheBit) {
            {llama, "pp=2,tp=2", "", "precision: FP32"},
            {llama, "dp=2", "model.sliding_window=21", "precision: BF16"},
            {experts, "", "", "precision: FP32"},
-           {experts, "dp=2,tp=2", "plan.expert_parallel=2",
-            "precision: BF16"}}) {
+           {experts, "dp=2,tp=2", "plan.expert_parallel=2", "precision: BF16"},
+           {llama, "pp=2", "",
+            "precision: BF16 fp8_format: HYBRID fp8_recipe: MXFP8"},
+           {experts, "dp=2", "plan.expert_parallel=2",
+            "precision: BF16 fp8_format: HYBRID fp8_recipe: BLOCKWISE"}}) {
     SCOPED_TRACE(std::string(row.model.name) + row.mesh + row.flags);
     std::string whole = row.flags + shape;
     std::string cached = whole + " --entries generate";

@@ -55,8 +55,8 @@ public:
   /// came back are gone; or, with a gate, both gradients of the rows, when what
   /// it was made of is. 0 without experts.
   double ofRoutedBackward() const;
-  /// What blocks of 8 bits stand for, while a GEMM of a layer reads it: its rows
-  /// on the stream and inside, and its weight. 0 without blocks.
+  /// What blocks of 8 bits stand for, while a GEMM of a layer reads it: its
+  /// rows on the stream and inside, and its weight. 0 without blocks.
   double ofWidened() const;
   /// The logits, once in 16 and once in 32 bits, and their gradient.
   int64_t ofLoss() const;

@@ -141,8 +141,8 @@ private:
   }
 
   /// A layer's gradients, on the stream and inside, and what is made again,
-  /// which a split backward keeps for W; what codes stand for while a GEMM reads
-  /// it; with stage 3 two layers at a time are gathered.
+  /// which a split backward keeps for W; what codes stand for while a GEMM
+  /// reads it; with stage 3 two layers at a time are gathered.
   double layer(const RankParameters &held) const {
     double rows = splits ? 2 : plan.tp > 1 ? 4 : 5;
     double again = splits ? 0 : double(activations.ofOneLayerAgain());
