@@ -16,8 +16,12 @@
 namespace hocket {
 
 /// The parameters of a resolved and checked `spec`
-/// (frontends/spec/Parameters.h) as the weights that a checkpoint stores.
+/// (frontends/spec/Parameters.h) as the weights that a checkpoint stores, with
+/// the adapters of its training.
 checkpoint::ModelWeights weightsOf(const spec::Spec &spec);
+
+/// The overrides of a specification that ask for adapters as these are.
+std::vector<std::string> loraOverrides(const checkpoint::LoraDims &lora);
 
 } // namespace hocket
 

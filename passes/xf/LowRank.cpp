@@ -234,7 +234,7 @@ void AdapterBuilder::adapt(LinearOp linear, Adapter adapter, Value instance,
   Type element = getElementTypeOrSelf(adapter.a);
   auto narrow = RankedTensorType::get(shape, element);
   Value low = builder.create<LinearOp>(named("lora_A"), narrow, x, adapter.a,
-                                       Value(), ValueRange());
+                                       Value(), ValueRange(), Fp8RecipeAttr());
   // alpha / rank is exact in 32 bits at least.
   auto wide = narrow.clone(builder.getF32Type());
   if (narrow != wide)
@@ -248,7 +248,7 @@ void AdapterBuilder::adapt(LinearOp linear, Adapter adapter, Value instance,
     low = builder.create<CastOp>(loc, narrow, low);
   Type type = linear.getResult().getType();
   Value more = builder.create<LinearOp>(named("lora_B"), type, low, adapter.b,
-                                        Value(), ValueRange());
+                                        Value(), ValueRange(), Fp8RecipeAttr());
   auto sum =
       builder.create<AddOp>(named("lora_sum"), type, linear.getResult(), more);
   linear.getResult().replaceAllUsesExcept(sum.getResult(), sum);

@@ -97,7 +97,8 @@ PlanSizes planning::planSizes(const ModelShape &model, const StepShape &step) {
   sizes.smallerBatches = step.smallerBatches;
   sizes.block = step.block;
   sizes.headDim = model.headDim;
-  sizes.ffn = model.experts == 0 || model.denseLayers > 0 ? model.ffn : 0;
+  if (model.experts == 0 || model.denseLayers > 0)
+    sizes.ffn = {model.ffn};
   sizes.expertFfn = model.expertFfn;
   sizes.sharedFfn = model.sharedFfn;
   return sizes;
