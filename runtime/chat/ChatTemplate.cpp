@@ -11,7 +11,7 @@
 using namespace hocket;
 using namespace hocket::chat;
 
-static constexpr size_t mostSource = size_t(1) << 20;
+static constexpr size_t mostSource = size_t(128) << 10;
 
 static bool holdsGeneration(const Body &body) {
   return std::any_of(body.begin(), body.end(), [](const auto &statement) {
@@ -24,7 +24,7 @@ static bool holdsGeneration(const Body &body) {
 StatusOr<ChatTemplate> ChatTemplate::parse(const std::string &source,
                                            std::string file, Members tokens) {
   if (source.size() > mostSource)
-    return invalidArgument(file + ": a template has at most 1 MiB");
+    return invalidArgument(file + ": a template has at most 128 KiB");
   ChatTemplate made;
   made.file = std::move(file);
   HOCKET_ASSIGN_OR_RETURN(Body body, parseTemplate(source, made.file));

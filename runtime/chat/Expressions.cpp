@@ -33,13 +33,16 @@ StatusOr<Value> Renderer::evaluate(const Expression &expression) {
   case Kind::Slice:
     return sliceOf(expression);
   case Kind::Call:
-    return call(expression);
-  case Kind::Filter:
+  case Kind::Filter: {
+    HOCKET_ASSIGN_OR_RETURN(Value value, applied(expression));
+    if (value.isString())
+      HOCKET_RETURN_IF_ERROR(
+          countBytes(expression.place, value.string().size()));
+    return value;
+  }
   case Kind::Test: {
     HOCKET_ASSIGN_OR_RETURN(Value value, evaluate(*expression.parts[0]));
     HOCKET_ASSIGN_OR_RETURN(Arguments arguments, argumentsOf(expression));
-    if (expression.kind == Kind::Filter)
-      return filter(expression, expression.text, value, arguments);
     HOCKET_ASSIGN_OR_RETURN(
         bool holds, test(expression, expression.text, value, arguments));
     return Value(holds);
@@ -76,6 +79,15 @@ StatusOr<Value> Renderer::evaluate(const Expression &expression) {
   }
   }
   return Value();
+}
+
+/// A call or a filter.
+StatusOr<Value> Renderer::applied(const Expression &expression) {
+  if (expression.kind == Expression::Kind::Call)
+    return call(expression);
+  HOCKET_ASSIGN_OR_RETURN(Value value, evaluate(*expression.parts[0]));
+  HOCKET_ASSIGN_OR_RETURN(Arguments arguments, argumentsOf(expression));
+  return filter(expression, expression.text, value, arguments);
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,14 +224,15 @@ StatusOr<Value> Renderer::contains(const Expression &expression,
 StatusOr<Value> Renderer::add(const Expression &expression, const Value &left,
                               const Value &right) {
   if (left.isString() && right.isString()) {
-    HOCKET_RETURN_IF_ERROR(checkSize(
+    HOCKET_RETURN_IF_ERROR(countBytes(
         expression.place, left.string().size() + right.string().size()));
     return Value(left.string() + right.string());
   }
   if (left.isList() && right.isList()) {
     Items items = left.items();
     items.insert(items.end(), right.items().begin(), right.items().end());
-    HOCKET_RETURN_IF_ERROR(checkSize(expression.place, items.size()));
+    HOCKET_RETURN_IF_ERROR(
+        countBytes(expression.place, items.size() * sizeof(Value)));
     return Value::list(std::move(items));
   }
   return arithmetic(expression, left, right);
@@ -282,7 +295,7 @@ StatusOr<Value> Renderer::binary(const Expression &expression) {
     return contains(expression, left, right);
   if (op == "~") {
     std::string text = left.text() + right.text();
-    HOCKET_RETURN_IF_ERROR(checkSize(expression.place, text.size()));
+    HOCKET_RETURN_IF_ERROR(countBytes(expression.place, text.size()));
     return Value(std::move(text));
   }
   if (op == "+")

@@ -270,7 +270,7 @@ StatusOr<Value> Renderer::join(const Expression &expression, const Value &value,
   std::string out, between = separator ? separator->text() : "";
   for (size_t i = 0; i < items.size(); ++i)
     out += (i ? between : "") + items[i].text();
-  HOCKET_RETURN_IF_ERROR(checkSize(expression.place, out.size()));
+  HOCKET_RETURN_IF_ERROR(countBytes(expression.place, out.size()));
   return Value(std::move(out));
 }
 

@@ -13,7 +13,9 @@ using namespace hocket;
 using namespace hocket::chat;
 
 static constexpr uint64_t mostSteps = 2'000'000;
-static constexpr size_t mostBytes = size_t(64) << 20;
+/// Of one text, and of all that are made on the way.
+static constexpr size_t mostBytes = size_t(8) << 20;
+static constexpr uint64_t mostMade = uint64_t(1) << 30;
 static constexpr int mostLevels = 64;
 
 const Value *Arguments::find(size_t index, std::string_view name) const {
@@ -50,6 +52,15 @@ Status Renderer::checkSize(const Place &place, size_t bytes) const {
     return okStatus();
   return wrong(place, "the template makes more than " +
                           std::to_string(mostBytes >> 20) + " MiB of text");
+}
+
+Status Renderer::countBytes(const Place &place, size_t bytes) {
+  made += bytes;
+  if (made <= mostMade)
+    return checkSize(place, bytes);
+  return wrong(place, "the template makes more than " +
+                          std::to_string(mostMade >> 20) +
+                          " MiB of text on the way");
 }
 
 Status Renderer::print(std::string_view text, const Place &place) {

@@ -63,6 +63,7 @@ private:
 
   // Expressions (Expressions.cpp).
   StatusOr<Value> evaluate(const Expression &expression);
+  StatusOr<Value> applied(const Expression &expression);
   StatusOr<Value> attributeOf(const Expression &expression);
   StatusOr<Value> itemOf(const Expression &expression);
   StatusOr<Value> sliceOf(const Expression &expression);
@@ -103,13 +104,15 @@ private:
   Status countStep(const Place &place);
   /// Fails where a text that is made grows beyond all use.
   Status checkSize(const Place &place, size_t bytes) const;
+  /// The same, and where all texts together do.
+  Status countBytes(const Place &place, size_t bytes);
   const Value *variable(std::string_view name) const;
   void assign(const std::string &name, Value value);
 
   const std::string &file;
   std::vector<Members> scopes; ///< The innermost last.
   Rendered out;
-  uint64_t steps = 0;
+  uint64_t steps = 0, made = 0;
   int level = 0;
 };
 

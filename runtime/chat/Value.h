@@ -30,8 +30,8 @@ struct Undefined {
   std::string name;
 };
 
-/// Python's values, as far as templates have them. Lists and dicts are shared,
-/// as there; nothing changes one but a namespace.
+/// Python's values, as far as templates have them. Texts, lists and dicts are
+/// shared; nothing changes one but a namespace.
 class Value {
 public:
   Value() : data(nullptr) {} ///< None.
@@ -39,8 +39,9 @@ public:
   Value(bool value) : data(value) {}
   Value(int64_t value) : data(value) {}
   Value(double value) : data(value) {}
-  Value(std::string value) : data(std::move(value)) {}
-  Value(const char *value) : data(std::string(value)) {}
+  Value(std::string value)
+      : data(std::make_shared<const std::string>(std::move(value))) {}
+  Value(const char *value) : Value(std::string(value)) {}
   static Value list(Items items);
   static Value dict(Members members);
   static Value nameSpace(Members members);
@@ -52,7 +53,7 @@ public:
   bool isInt() const { return std::holds_alternative<int64_t>(data); }
   bool isFloat() const { return std::holds_alternative<double>(data); }
   bool isNumber() const { return isInt() || isFloat() || isBool(); }
-  bool isString() const { return std::holds_alternative<std::string>(data); }
+  bool isString() const { return std::holds_alternative<TextPointer>(data); }
   bool isList() const { return std::holds_alternative<ListPointer>(data); }
   bool isDict() const { return std::holds_alternative<DictPointer>(data); }
   bool isNamespace() const { return std::holds_alternative<Space>(data); }
@@ -62,7 +63,7 @@ public:
   const std::string &undefinedName() const {
     return std::get<Undefined>(data).name;
   }
-  const std::string &string() const { return std::get<std::string>(data); }
+  const std::string &string() const { return *std::get<TextPointer>(data); }
   const Items &items() const { return *std::get<ListPointer>(data); }
   const Members &members() const;
   Members &spaceMembers() const { return *std::get<Space>(data).members; }
@@ -87,6 +88,7 @@ public:
   std::string json(int indent = -1) const;
 
 private:
+  using TextPointer = std::shared_ptr<const std::string>;
   using ListPointer = std::shared_ptr<const Items>;
   using DictPointer = std::shared_ptr<const Members>;
   using MacroPointer = std::shared_ptr<const MacroValue>;
@@ -96,7 +98,7 @@ private:
   std::string repr() const;
   void writeJson(std::string &out, int indent, int level) const;
 
-  std::variant<std::nullptr_t, Undefined, bool, int64_t, double, std::string,
+  std::variant<std::nullptr_t, Undefined, bool, int64_t, double, TextPointer,
                ListPointer, DictPointer, Space, MacroPointer>
       data;
 };

@@ -5,11 +5,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/Sha256.h"
+#include "runtime/chat/ChatTemplate.h"
+#include "runtime/checkpoint/Adapters.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/HuggingFace.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/data/IndexedDataset.h"
 #include "runtime/data/InputStream.h"
+#include "runtime/data/LossMask.h"
 #include "runtime/megatron/Model.h"
 #include "runtime/program/ProgramCheck.h"
 #include "runtime/program/ProgramFile.h"
@@ -19,6 +22,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 using namespace hocket;
 using fuzz::asFile;
@@ -205,6 +209,41 @@ static void readRequest(std::string_view bytes) {
   }
 }
 
+/// Of two messages, with and without the prompt for an answer.
+static void renderTemplate(std::string_view bytes) {
+  auto parsed = chat::ChatTemplate::parse(std::string(bytes), "fuzz.jinja");
+  if (!parsed.ok())
+    return;
+  auto message = [](const char *role, const char *text) {
+    return chat::Value::dict({{"role", role}, {"content", text}});
+  };
+  chat::Value messages = chat::Value::list(
+      {message("user", "to be"), message("assistant", "or not")});
+  (void)parsed->render(messages, true);
+  auto learned = parsed->renderToLearn(messages);
+  if (!learned.ok())
+    return;
+  for (auto [begin, end] : learned->answers)
+    require(begin <= end && end <= learned->text.size(),
+            "an answer is a part of the text");
+}
+
+static void readLossMask(std::string_view bytes) {
+  std::string path = asFile("fuzz.mask", bytes);
+  std::string prefix = path.substr(0, path.size() - 5);
+  constexpr uint64_t tokens = 13; // As the seed has.
+  auto mask = data::LossMask::open(prefix, tokens);
+  if (!mask.ok() || !*mask)
+    return;
+  std::vector<uint8_t> learned(tokens);
+  require((*mask)->read(0, learned).ok(), "a sound mask can be read");
+}
+
+static void readAdapterConfig(std::string_view bytes) {
+  std::string path = asFile("adapter_config.json", bytes);
+  (void)checkpoint::readAdapterConfig(parentOf(path), "llama");
+}
+
 void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
   targets["hkx"] = readPayload;
   targets["hkx-file"] = [](std::string_view bytes) {
@@ -230,4 +269,7 @@ void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
   targets["wordpiece"] = tokenizerNamed("vocab.txt");
   targets["merges"] = readMerges;
   targets["request"] = readRequest;
+  targets["chat-template"] = renderTemplate;
+  targets["loss-mask"] = readLossMask;
+  targets["adapter-config"] = readAdapterConfig;
 }

@@ -7,6 +7,7 @@ import lzma
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import zipfile
 
@@ -40,6 +41,8 @@ split forward/linear [dp,-,tp] [-,tp] -> [dp,-,-]
 """
 # "hello" and a line feed, as the program zstd writes it.
 ZSTANDARD = bytes.fromhex("28b52ffd045831000068656c6c6f0a5388bd91")
+# Of 13 tokens in one sequence, five of them learned, ended by token 256.
+MASK = b"HKTMASK1" + struct.pack("<4Q", 13, 13, 256, 5) + bytes((0b00111110, 0))
 REQUESTS = (
     {"prompt": ["to be", "or"], "max_tokens": 3, "logprobs": 2, "echo": True, "n": 2},
     {"prompt": [116, 111], "stop": ["be", "x"], "seed": 7, "top_p": 0.9, "model": "fuzz"},
@@ -101,6 +104,9 @@ class Seeds:
         self.add("memory-table", in_tree("test/planning/memory/*.csv"))
         self.add("shardings", [SHARDINGS])
         self.add("request", map(json.dumps, REQUESTS))
+        self.add("chat-template", in_tree("test/runtime/chat/templates/*.jinja"))
+        self.add("adapter-config", in_tree("test/numerics/golden/adapter/adapter_config.json"))
+        self.add("loss-mask", [MASK])
         self.add("cluster", in_tree("runtime/cluster/systems/*.textproto"))
         problems = in_tree("test/planning/strategy/*.json",
                            "test/planning/strategy/two-*.textproto")  # fmt: skip
