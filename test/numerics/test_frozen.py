@@ -4,6 +4,7 @@ gradient that it has where all is trained: PyTorch's in fp64, under every plan."
 
 import fnmatch
 import json
+import random
 import unittest
 
 import safetensors
@@ -59,14 +60,35 @@ CASES = (
         "--mesh tp=2 --sequence-parallel",
     )),
 )  # fmt: skip
+RANDOM_PLANS = 8
 
 
-def options_of(entries):
-    """The overrides that freeze `entries`, each a field and its value."""
+def random_plan(draw, model):
+    """Options of a plan over up to 16 ranks."""
+    axes = [axis for axis in ("dp", "tp", "pp", "cp") if draw.random() < 0.45]
+    if model == "mixtral" and "dp" in axes and draw.random() < 0.5:
+        axes.append("ep")
+    options = ["--mesh", ",".join(f"{axis}=2" for axis in axes)] if axes else []
+    if "dp" in axes:
+        options += ["--set", "training.micro_batch_size=1", "--zero", draw.choice("0123")]
+    if "tp" in axes:
+        options += draw.choice(((), ("--sequence-parallel",)))
+    if "cp" in axes:
+        options += draw.choice(((), ("--cp-strategy", "ring")))
+    schedule = draw.choice(("1f1b", "gpipe", "zb-h1")) if "pp" in axes else "1f1b"
+    if "pp" in axes:
+        options += ["--schedule", schedule]
+    if schedule != "zb-h1":
+        options += draw.choice(((), ("--recompute", "full"), ("--recompute", "selective")))
+    return options
+
+
+def options_of(entries, field="freeze"):
+    """The overrides that freeze `entries`, each by role or name and which."""
     options = []
     for i, entry in enumerate(entries):
-        field, value = entry.split(":")
-        options += ["--set", f"training.freeze[{i}].{field}={value}"]
+        by, value = entry.split(":")
+        options += ["--set", f"training.{field}[{i}].{by}={value}"]
     return options
 
 
@@ -106,6 +128,25 @@ class FrozenTest(unittest.TestCase):
                 for plan in plans:
                     with self.subTest(model=name, frozen=entries, plan=plan):
                         options = (*options_of(entries), *plan.split())
+                        self.check(run, before, frozen, (golden, gradients), options, bands)
+
+    def test_random_plans(self):
+        """Any part of a model, under any plan."""
+        draw = random.Random(19)
+        for name in ("llama", "gpt2", "mixtral"):
+            golden, gradients = self.golden(name)
+            bands = {"loss": 2e-6, "gradients": bands_of_fp32(gradients)}
+            with training.Run(name) as run:
+                before = run.initial_weights()
+                for _ in range(RANDOM_PLANS):
+                    share = draw.choice((0.1, 0.5, 0.9))
+                    trained = sorted(n for n in before if draw.random() < share)
+                    trained = trained or [draw.choice(sorted(before))]
+                    entries = [f"name:{n}" for n in trained]
+                    plan = random_plan(draw, name)
+                    with self.subTest(model=name, trained=trained, plan=plan):
+                        options = (*options_of(entries, "train_only"), *plan)
+                        frozen = set(before) - set(trained)
                         self.check(run, before, frozen, (golden, gradients), options, bands)
 
     def test_norm_is_of_what_is_trained(self):
