@@ -16,6 +16,7 @@
 #include "passes/kern/RegionBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <algorithm>
 #include <utility>
