@@ -39,6 +39,15 @@ HOCKET_DEVICE float inverseScale(unsigned scale) {
 }
 
 /// Blocks of 1 x Columns: 8 warps a block of threads, a warp each.
+///
+/// Budget of 128: 32 registers; a thread of 4 elements: 20 instructions an
+/// element, 1 load, 2 stores.
+/// Over: 88 instructions, 5 loads, 6 stores: whether an address is a multiple
+/// of 8 bytes is tested as the kernel runs, and an access an element stands
+/// beside each; places are divided in 64 bits. Budget of 32: 32 registers; a
+/// thread of 1 elements: 60 instructions an element, 1 load, 2 stores. Over:
+/// 246 instructions, 2 loads: a thread has one element for all of its places,
+/// which are divided in 64 bits.
 template <class T, class C, int Columns>
 HOCKET_DEVICE void quantizeRows(const T *x, C *codes, float *scales,
                                 Integer rows, Integer columns) {
@@ -74,6 +83,9 @@ HOCKET_DEVICE void quantizeRows(const T *x, C *codes, float *scales,
 }
 
 /// Blocks of Rows x 1: a thread each.
+///
+/// Budget: 44 registers; an iteration of 4 elements: 28 instructions an
+/// element, 16 loads, 4 stores.
 template <class T, class C, int Rows>
 HOCKET_DEVICE void quantizeColumns(const T *x, C *codes, float *scales,
                                    Integer outer, Integer rows,
@@ -98,6 +110,10 @@ HOCKET_DEVICE void quantizeColumns(const T *x, C *codes, float *scales,
 }
 
 /// Blocks of Rows x Columns: 256 threads each.
+///
+/// Budget: 48 registers; an iteration of 4 elements: 20 instructions an
+/// element, 4 loads, 4 stores. Over: 38 instructions: the ends of rows and
+/// columns are tested an element.
 template <class T, class C, int Rows, int Columns>
 HOCKET_DEVICE void quantizeTiles(const T *x, C *codes, float *scales,
                                  Integer rows, Integer columns) {
@@ -137,6 +153,12 @@ HOCKET_DEVICE void quantizeTiles(const T *x, C *codes, float *scales,
 }
 
 /// A thread 8 elements of a row, of blocks of any kind.
+///
+/// Budget: 32 registers; a thread of 8 elements: 16 instructions an element, 3
+/// loads, 2 stores.
+/// Over: 62 instructions, 19 loads, 9 stores: whether an address is a multiple
+/// of 16 bytes is tested as the kernel runs, and an access an element stands
+/// beside each; places are divided in 64 bits.
 template <class C, class T, int Rows, int Columns>
 HOCKET_DEVICE void dequantizeBlocks(const C *codes, const float *scales, T *y,
                                     Integer outer, Integer rows,
@@ -151,15 +173,27 @@ HOCKET_DEVICE void dequantizeBlocks(const C *codes, const float *scales, T *y,
   Integer whole = quotient(row, rows);
   Integer down = (rows + Rows - 1) / Rows;
   Integer across = (columns + Columns - 1) / Columns;
-  Integer band = whole * down + quotient(row - whole * rows, Rows);
+  Integer band = whole * down + (row - whole * rows) / Rows;
+  const float *own = scales + band * across + column / Columns;
+  Pack<float, each> factors;
+  if constexpr (Columns == 1) {
+    factors = load<each>(own, columns - column);
+  } else if constexpr (Columns % each == 0) {
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+      factors.at[i] = *own;
+  } else {
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+      factors.at[i] =
+          own[column + i < columns ? (column + i) / Columns - column / Columns
+                                   : 0];
+  }
   auto read = load<each>(codes + row * columns + column, columns - column);
   Pack<T, each> made;
 #pragma unroll
-  for (int i = 0; i < each; ++i) {
-    Integer own = column + i < columns ? column + i : column;
-    made.at[i] = fromFloat<T>(toFloat(read.at[i]) *
-                              scales[band * across + quotient(own, Columns)]);
-  }
+  for (int i = 0; i < each; ++i)
+    made.at[i] = fromFloat<T>(toFloat(read.at[i]) * factors.at[i]);
   store(y + row * columns + column, made, columns - column);
 }
 

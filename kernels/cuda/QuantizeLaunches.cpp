@@ -10,8 +10,13 @@ namespace hocket::kernels::library {
 
 using Integers = std::span<const int64_t>;
 
+/// Of a block that 256 threads have in time.
+static constexpr int64_t kMostElements = 1 << 20, kMostOfWarp = 1024;
+
 KernelError launchQuantizeBlocks(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
+  if (n[5] > kMostElements / n[6])
+    return "quantize_blocks: blocks have more than 2^20 elements";
   std::string wide = cudaType(n[0]), code = cudaType(n[1]);
   int64_t outer = n[2], rows = n[3], columns = n[4];
   std::string height = std::to_string(n[5]), width = std::to_string(n[6]);
@@ -23,7 +28,7 @@ KernelError launchQuantizeBlocks(const CudaRequest &request, CudaCall &call) {
     made.in("x", wide, 0).out("codes", code, 1).out("scales", "float", 2);
     return made;
   };
-  if (n[5] == 1) {
+  if (n[5] == 1 && n[6] <= kMostOfWarp) {
     LaunchText made = text("quantizeRows", {width});
     made.size("rows", outer * rows).size("columns", columns);
     return addLaunch(call, made, blocksOf(outer * rows * across, 8), 256);

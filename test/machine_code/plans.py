@@ -35,6 +35,9 @@ PLANS = (
     ("gpt", "--mesh dp=4 --zero 2"),
     ("gpt", "--mesh dp=2 --zero 3 --set training.precision=FP32"),
     ("gpt", "--mesh dp=2 --set training.fp8_format=HYBRID"),
+    ("gpt", "--mesh dp=2 --set training.fp8_format=HYBRID"
+            " --set training.fp8_recipe=MXFP8"),
+    ("llama", "--set training.fp8_format=HYBRID --set training.fp8_recipe=BLOCKWISE"),
     ("gpt", "--mesh tp=2 --sequence-parallel --set training.precision=FP16"),
     ("gpt", "--mesh pp=4 --schedule gpipe --microbatches 4"),
     ("gpt", "--mesh pp=2,dp=2 --schedule zb-h1 --microbatches 4 --zero 1"),
