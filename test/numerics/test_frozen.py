@@ -170,7 +170,7 @@ class FrozenTest(unittest.TestCase):
         entries, patterns = ("name:embedding.*", "name:layers.0.*"), ("embedding.*", "layers.0.*")
         with training.Run("llama") as run:
             for plan in ("", "--mesh dp=2 --set training.micro_batch_size=1 --zero 3",
-                         "--mesh pp=2", *([*training.FP8],)):  # fmt: skip
+                         "--mesh pp=2", training.fp8_options("TENSORWISE")):  # fmt: skip
                 options = plan.split() if isinstance(plan, str) else plan
                 options = (*options_of(entries), *options)
                 fp8 = "training.fp8_format=HYBRID" in options
