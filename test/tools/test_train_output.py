@@ -98,13 +98,11 @@ class TrainOutputTest(unittest.TestCase):
         self.must("checkpoint", "export", self.folder / "run",
                   "--format", "huggingface", "-o", model)  # fmt: skip
         said = self.must("train", model, "--data", self.data, "--steps", 1).stdout
-        command = f"hocket checkpoint import {model} --format huggingface -o imported"
+        options = f"--load {model} --finetune"
         self.assertIn(f"the weights in {model} are not used: ", said)
-        self.assertIn(command, said)
-        imported = self.folder / "imported"
-        self.must(*command.split()[1:-1], imported)
+        self.assertIn(options, said)
         said = self.must("train", model, "--data", self.data, "--steps", 1,
-                         "--load", imported).stdout  # fmt: skip
+                         *options.split()).stdout  # fmt: skip
         self.assertNotIn("are not used", said)
 
 
