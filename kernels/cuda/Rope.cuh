@@ -76,26 +76,29 @@ HOCKET_DEVICE void ropeTableAt(const double *frequencies, const int *positions,
   storeTurn(table, at, positions[row], frequencies[at - row * half]);
 }
 
-/// x and y are [.., sequence, heads, dim]; y may be x. Threads behind those that
-/// turn pairs keep the elements behind the pairs.
+/// x and y are [.., sequence, heads, dim]; y may be x. Where a head turns in
+/// part, `Partial`, threads behind those that turn pairs keep the other elements;
+/// else dim is 2 * half. The budget is that of whole heads.
 ///
 /// Budget: 48 registers; a thread of 16 elements: 16 instructions an element, 6
 /// loads, 2 stores.
 /// Over: 40 instructions, 38 loads, 18 stores: whether an address is a multiple
 /// of 16 bytes is tested as the kernel runs, and an access an element stands
 /// beside each.
-template <class T, bool Inverse>
+template <class T, bool Inverse, bool Partial>
 HOCKET_DEVICE void rope(const T *x, const float *table, T *y, Integer rows,
                         Integer sequence, Integer heads, Integer half,
                         Integer dim) {
   constexpr int N = 16 / sizeof(T);
+  if (!Partial)
+    dim = 2 * half;
   Integer turns = (half + N - 1) / N;
-  Integer vectors = turns + (dim - 2 * half + N - 1) / N;
+  Integer vectors = turns + (Partial ? (dim - 2 * half + N - 1) / N : 0);
   Integer at = Integer(blockIdx.x) * 256 + threadIdx.x;
   Integer row = quotient(at, vectors), vector = at - row * vectors;
   if (row >= rows)
     return;
-  if (vector >= turns) {
+  if (Partial && vector >= turns) {
     Integer column = 2 * half + (vector - turns) * N;
     store(y + row * dim + column, load<N>(x + row * dim + column, dim - column),
           dim - column);

@@ -102,7 +102,9 @@ KernelError launchRope(const CudaRequest &request, CudaCall &call) {
   int64_t rows = n[1] * n[2] * n[3], half = n[6] / 2;
   int64_t width = 16 / bytesOf(static_cast<DType>(n[0]));
   int64_t vectors = blocksOf(half, width) + blocksOf(n[4] - n[6], width);
-  LaunchText text("Rope.cuh", "rope", {type, n[5] != 0 ? "true" : "false"});
+  auto flag = [](bool is) { return is ? "true" : "false"; };
+  LaunchText text("Rope.cuh", "rope",
+                  {type, flag(n[5] != 0), flag(n[6] < n[4])});
   text.in("x", type, 0).in("table", "float", 1).out("y", type, 2);
   text.size("rows", rows).size("sequence", n[2]).size("heads", n[3]);
   text.size("half", half).size("dim", n[4]);
