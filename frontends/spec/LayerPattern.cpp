@@ -99,8 +99,8 @@ StatusOr<std::vector<size_t>> PatternReader::readName() {
 StatusOr<size_t> PatternReader::readCount() {
   std::string_view digits = word();
   size_t count = 0;
-  const char *end = digits.data() + digits.size();
-  auto [stop, error] = std::from_chars(digits.data(), end, count);
+  const char *begin = digits.data(), *end = begin + digits.size();
+  auto [stop, error] = std::from_chars(begin, end, count);
   if (error == std::errc::result_out_of_range)
     return tooLong();
   if (error != std::errc() || stop != end || count == 0)
