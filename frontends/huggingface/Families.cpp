@@ -57,6 +57,7 @@ static constexpr Row mixtralRows[] = {
     {"num_experts_per_tok", "model.moe.top_k"},
 };
 static constexpr Row qwen2Rows[] = {HOCKET_LLAMA_ROWS};
+// Gemma 3's and OLMo 2's, too.
 static constexpr Row qwen3Rows[] = {
     HOCKET_LLAMA_ROWS,
     {"attention_bias", "model.attention_qkv_bias"},
@@ -73,11 +74,6 @@ static constexpr Row qwen3MoeRows[] = {
     {"moe_intermediate_size", "model.moe.ffn", true},
     {"norm_topk_prob", "model.moe.renormalise"},
     {"decoder_sparse_step", "model.moe.interval"},
-};
-static constexpr Row gemma3Rows[] = {
-    HOCKET_LLAMA_ROWS,
-    {"attention_bias", "model.attention_qkv_bias"},
-    {"attention_bias", "model.attention_out_bias"},
 };
 static constexpr Row graniteRows[] = {
     HOCKET_LLAMA_ROWS,
@@ -255,7 +251,7 @@ static constexpr Family allFamilies[] = {
     {"smollm3", "SmolLM3ForCausalLM", smollm3Base, "hidden_act", llamaRows,
      gatedActivations, smollm3Traits},
     {"gemma3_text", "Gemma3ForCausalLM", gemma3Base, "hidden_activation",
-     gemma3Rows, gatedActivations, gemma3Traits},
+     qwen3Rows, gatedActivations, gemma3Traits},
     {"olmo2",
      "Olmo2ForCausalLM",
      olmo2Base,

@@ -45,10 +45,10 @@ RankedTensorType ModelBuilder::cacheType() const {
 }
 
 void ModelBuilder::declareCaches() {
-  for (int64_t i = 0; i < model.layers(); ++i)
+  for (int64_t i = 0; i < model.layers(); ++i) {
+    if (!layers[i].attention)
+      continue;
     for (StringRef name : {"keys", "values"}) {
-      if (!layers[i].attention)
-        continue;
       std::string full = cacheName(i, name);
       builder.create<xf::VariableOp>(at(full, "model.kv_heads"), full,
                                      cacheType(), xf::VariableKind::Cache,
@@ -56,6 +56,7 @@ void ModelBuilder::declareCaches() {
                                      FlatSymbolRefAttr(), StringAttr(),
                                      TypeAttr(), xf::ParameterRoleAttr());
     }
+  }
 }
 
 Value ModelBuilder::buildCachedAttention(Value query, Value key, Value value) {

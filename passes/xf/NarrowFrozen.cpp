@@ -86,11 +86,9 @@ struct NarrowFrozenPass
     FailureOr<TrainingOp> training = findTraining(getOperation());
     if (failed(training))
       return signalPassFailure();
-    if (training->getPrecision() == Precision::Fp32)
+    FloatType compute = narrowTypeOf(*training);
+    if (!compute)
       return;
-    FloatType compute = BFloat16Type::get(&getContext());
-    if (training->getPrecision() == Precision::Fp16)
-      compute = Float16Type::get(&getContext());
     FrozenNarrowing narrowing(getOperation(), compute);
     narrowing.run();
     numNarrowed += narrowing.numNarrowed;

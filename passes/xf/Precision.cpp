@@ -189,11 +189,9 @@ struct PrecisionPass : public hocket::xf::impl::XfPrecisionBase<PrecisionPass> {
     FailureOr<TrainingOp> training = findTraining(getOperation());
     if (failed(training))
       return signalPassFailure();
-    if (training->getPrecision() == Precision::Fp32)
+    FloatType compute = narrowTypeOf(*training);
+    if (!compute)
       return;
-    FloatType compute = BFloat16Type::get(&getContext());
-    if (training->getPrecision() == Precision::Fp16)
-      compute = Float16Type::get(&getContext());
     Narrowing narrowing(getOperation(), compute);
     narrowing.run();
     numWorking += narrowing.numWorking;

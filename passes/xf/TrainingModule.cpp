@@ -20,6 +20,18 @@ FailureOr<TrainingOp> hocket::xf::findTraining(ModuleOp module) {
   return module.emitError("needs one xf.training");
 }
 
+FloatType hocket::xf::narrowTypeOf(TrainingOp training) {
+  switch (training.getPrecision()) {
+  case Precision::Fp32:
+    return {};
+  case Precision::Bf16:
+    return BFloat16Type::get(training.getContext());
+  case Precision::Fp16:
+    return Float16Type::get(training.getContext());
+  }
+  llvm_unreachable("every precision has its case");
+}
+
 FailureOr<func::FuncOp> hocket::xf::findForward(ModuleOp module) {
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   if (!forward || forward.isExternal())

@@ -22,6 +22,9 @@ namespace hocket::xf {
 /// The module's only `xf.training`, or a diagnostic.
 mlir::FailureOr<TrainingOp> findTraining(mlir::ModuleOp module);
 
+/// The float type that layers compute in; null where that is f32.
+mlir::FloatType narrowTypeOf(TrainingOp training);
+
 /// `@forward`, a function with a body that takes tokens and labels and returns
 /// the loss, or a diagnostic.
 mlir::FailureOr<mlir::func::FuncOp> findForward(mlir::ModuleOp module);

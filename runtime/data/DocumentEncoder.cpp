@@ -196,8 +196,7 @@ static bool hasTooManyValues(std::string_view line) {
   return values > valuesLimit;
 }
 
-/// Finds the one string under each key.
-Status DocumentEncoder::parseLine(const DocumentChunk &chunk,
+Status DocumentEncoder::parseJson(const DocumentChunk &chunk,
                                   std::string_view line) {
   auto begin = size_t(line.data() - chunk.bytes.data());
   reachLine(chunk, begin);
@@ -210,12 +209,21 @@ Status DocumentEncoder::parseLine(const DocumentChunk &chunk,
   auto parsed = json->parser.parse(line.data(), line.size(), false);
   if (parsed.error())
     return wrongJson(chunk, begin, line, parsed.error());
+  return okStatus();
+}
+
+/// Finds the one string under each key.
+Status DocumentEncoder::parseLine(const DocumentChunk &chunk,
+                                  std::string_view line) {
+  auto begin = size_t(line.data() - chunk.bytes.data());
+  HOCKET_RETURN_IF_ERROR(parseJson(chunk, line));
+  simdjson::dom::element parsed = json->parser.doc.root();
   simdjson::dom::object object;
   if (parsed.get(object))
     return wrongAt(chunk, begin,
                    std::string("expected an object with the key '") +
                        options.jsonKeys.front() + "', found " +
-                       kindName(parsed.value_unsafe().type()));
+                       kindName(parsed.type()));
   for (size_t k = 0; k < options.jsonKeys.size(); ++k) {
     const std::string &key = options.jsonKeys[k];
     auto memberAt = [&](unsigned occurrence) {
@@ -285,14 +293,8 @@ Status DocumentEncoder::parseConversation(const DocumentChunk &chunk,
                                           std::string_view line,
                                           EncodedChunk &out) {
   auto begin = size_t(line.data() - chunk.bytes.data());
-  reachLine(chunk, begin);
-  if (hasTooManyValues(line))
-    return wrongAt(chunk, begin,
-                   "expected at most " + std::to_string(valuesLimit) +
-                       " JSON values in one line");
-  auto parsed = json->parser.parse(line.data(), line.size(), false);
-  if (parsed.error())
-    return wrongJson(chunk, begin, line, parsed.error());
+  HOCKET_RETURN_IF_ERROR(parseJson(chunk, line));
+  simdjson::dom::element parsed = json->parser.doc.root();
   const std::string &key = options.jsonKeys.front();
   simdjson::dom::element found;
   chat::Value messages;

@@ -91,6 +91,8 @@ private:
   Status wrongJson(const DocumentChunk &chunk, size_t begin,
                    std::string_view line, int error) const;
   void reachLine(const DocumentChunk &chunk, size_t offset);
+  /// Parses one line, which `json` then holds.
+  Status parseJson(const DocumentChunk &chunk, std::string_view line);
   Status parseLine(const DocumentChunk &chunk, std::string_view line);
   Status parseConversation(const DocumentChunk &chunk, std::string_view line,
                            EncodedChunk &out);
