@@ -78,9 +78,14 @@ class GuideTest(unittest.TestCase):
         self.assertLess(losses[1], losses[0] - 0.5)
         self.assertIn("Once upon a time", outputs[4])
         answer = json.loads(outputs[5][outputs[5].index("{") :])
-        self.assertEqual(answer["usage"]["completion_tokens"], 40)
-        self.assertTrue(all(math.exp(each) <= 1 for each in
-                            answer["choices"][0]["logprobs"]["token_logprobs"]))  # fmt: skip
+        choice, tokens = answer["choices"][0], answer["usage"]["completion_tokens"]
+        # A sampled end of text stops it earlier, on some processors and not on others.
+        self.assertEqual(choice["finish_reason"] == "length", tokens == 40, answer)
+        self.assertIn(choice["finish_reason"], ("length", "stop"))
+        self.assertIn(tokens, range(1, 41))
+        logprobs = choice["logprobs"]["token_logprobs"]
+        self.assertGreater(len(logprobs), 0)
+        self.assertTrue(all(math.exp(each) <= 1 for each in logprobs))
         # Everything that was published comes back.
         for name in (self.folder / "Qwen3-0.6B").iterdir():
             self.assertTrue((self.folder / "mine" / name.name).exists(), name)
