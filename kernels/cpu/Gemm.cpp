@@ -13,40 +13,162 @@
 namespace hocket::kernels {
 namespace {
 
-/// How D is cut into tiles: `rows` x `columns` of them.
-struct Tiling {
-  int64_t rows, columns;
-};
+/// Room for packed panels of B in the scratch of each worker, and behind it for
+/// sums.
+constexpr int64_t kPanelsOffset = kGemmPrivateBytes;
+constexpr int64_t kPanelsBytes = int64_t(1728) << 10;
+constexpr int64_t kSumsOffset = kPanelsOffset + kPanelsBytes;
+constexpr int64_t kSumsBytes = int64_t(kScratchBytesPerWorker) - kSumsOffset;
+static_assert(kSumsBytes >= gemmSumBytes(kMostTileRows, kMostTileColumns));
 
-/// Wide tiles repack A less often, tall ones B; and there should be several
-/// for each worker. Tiles do not change the result.
-Tiling chooseTiling(const GemmArguments &args, int64_t workers) {
-  Tiling tiling{divideUp(args.m, kMostTileRows),
-                divideUp(args.n, kMostTileColumns)};
-  int64_t wanted = workers > 1 ? 4 * workers : 1;
-  while (tiling.rows * tiling.columns < wanted) {
-    if (args.n / tiling.columns >= 512 || args.m / tiling.rows <= 64) {
-      if (args.n / tiling.columns < 64)
-        break;
-      tiling.columns *= 2;
-    } else {
-      tiling.rows *= 2;
+constexpr int64_t kPanel = 32;
+/// Panels that are packed together: a row of a plain B is then long enough for
+/// the memory system to read well.
+constexpr int64_t kPanelsAtOnce = 4;
+/// Fewer columns at a time pack A too often.
+constexpr int64_t kEnoughColumns = 512;
+/// Fewer rows of a task read a panel too often.
+constexpr int64_t kFewestRows = 28;
+/// Tasks for each worker that are worth having: one that is late then holds up
+/// the others by little.
+constexpr int64_t kTasksOfWorker = 4;
+
+/// `n` in as few parts of at most `most` as there can be, equal but for the
+/// last one, multiples of `unit`.
+int64_t evenPart(int64_t n, int64_t most, int64_t unit) {
+  most = std::max(most / unit * unit, unit);
+  int64_t parts = std::max<int64_t>(divideUp(n, most), 1);
+  return divideUp(divideUp(n, parts), unit) * unit;
+}
+
+/// A GEMM in the order of Goto and van de Geijn: of D, blocks of `rows` x
+/// `columns`; of each, parts of k; of each, op(B)'s part is packed once, by all
+/// workers, and then tiles of D are computed, each by one worker that packs its
+/// part of A. Where k is one part a block has all rows.
+class BlockedGemm {
+public:
+  BlockedGemm(const GemmArguments &args, Workers &workers)
+      : args(args), workers(workers), kernels(gemmKernelsOf(workers)),
+        format(kernels.format(args)) {
+    chooseParts();
+    chooseTiles();
+  }
+
+  void run() {
+    SharedPieces panels(workers, kPanelsOffset, kPanelsBytes,
+                        format.bytesOfPanel(std::max<int64_t>(depth, 1)));
+    for (int64_t row = 0; row < args.m; row += rows)
+      for (int64_t column = 0; column < args.n; column += columns)
+        // At least one part, so that an empty sum still reaches D.
+        for (int64_t k = 0; k < std::max<int64_t>(args.k, 1); k += depth) {
+          PackedPart part{panels,
+                          column,
+                          std::min(columns, args.n - column),
+                          {k, std::min(depth, args.k - k)}};
+          if (format.packs)
+            pack(part);
+          multiply(part, row);
+        }
+  }
+
+private:
+  /// How much of op(B) is packed at a time.
+  void chooseParts() {
+    int64_t all = divideUp(args.n, kPanel) * kPanel;
+    depth = std::max<int64_t>(args.k, 1), columns = all;
+    if (!format.packs)
+      return;
+    int64_t fitting = panelsOf(depth) * kPanel;
+    if (fitting >= std::min(all, kEnoughColumns)) {
+      columns = evenPart(all, fitting, kPanel);
+      return;
+    }
+    columns = evenPart(all, kMostTileColumns, kPanel);
+    depth = format.depth;
+    while (panelsOf(depth + format.depth) * kPanel >= columns)
+      depth += format.depth;
+    depth = evenPart(args.k, depth, format.depth);
+  }
+
+  /// Panels of this depth that fit into the scratch of all workers.
+  int64_t panelsOf(int64_t k) const {
+    return kPanelsBytes / format.bytesOfPanel(k) * workers.count();
+  }
+
+  void chooseTiles() {
+    tileColumns = evenPart(columns, kMostTileColumns, kPanel);
+    int64_t blocks = divideUp(columns, tileColumns);
+    tileRows = evenPart(args.m, kMostTileRows, 1);
+    for (int64_t each = kTasksOfWorker; each > 0; --each) {
+      int64_t parts = divideUp(each * workers.count(), blocks);
+      if (divideUp(args.m, parts) < kFewestRows)
+        continue;
+      tileRows = std::min(tileRows, divideUp(args.m, parts));
+      break;
+    }
+    // Few rows: the columns are shared out.
+    int64_t rowTiles = divideUp(args.m, tileRows);
+    if (rowTiles * blocks < workers.count() && workers.count() > 1)
+      tileColumns =
+          evenPart(columns,
+                   divideUp(columns, divideUp(kTasksOfWorker * workers.count(),
+                                              rowTiles)),
+                   kPanel);
+    rows = args.m;
+    if (depth < args.k) {
+      // The sums of a block stay until all of k is added.
+      int64_t held = sums().count() / divideUp(columns, tileColumns);
+      rows = std::max<int64_t>(held, 1) * tileRows;
     }
   }
-  return tiling;
-}
 
-/// The tile at (i, j); columns are cut at multiples of 32.
-GemmTile tileAt(const GemmArguments &args, Tiling tiling, int64_t i,
-                int64_t j) {
-  int64_t panels = divideUp(args.n, 32);
-  GemmTile tile;
-  tile.row = args.m * i / tiling.rows;
-  tile.rows = args.m * (i + 1) / tiling.rows - tile.row;
-  tile.column = panels * j / tiling.columns * 32;
-  tile.columns = panels * (j + 1) / tiling.columns * 32 - tile.column;
-  return tile;
-}
+  SharedPieces sums() const {
+    return {workers, kSumsOffset, kSumsBytes,
+            gemmSumBytes(tileRows, tileColumns)};
+  }
+
+  void pack(const PackedPart &part) {
+    int64_t groups = divideUp(part.columns, kPanelsAtOnce * kPanel);
+    int64_t blocks = divideUp(part.depth.size, format.depth);
+    auto task = [&](int64_t index, int) {
+      int64_t at = index / groups * format.depth;
+      DepthRange block{part.depth.begin + at,
+                       std::min(format.depth, part.depth.size - at)};
+      kernels.packPanels(args, part,
+                         part.column + index % groups * kPanelsAtOnce * kPanel,
+                         block);
+    };
+    workers.run(groups * blocks, task);
+  }
+
+  /// The tiles of the block whose first row is `first`.
+  void multiply(const PackedPart &part, int64_t first) {
+    SharedPieces sums = this->sums();
+    int64_t endRow = std::min(first + rows, args.m);
+    int64_t endColumn = part.column + part.columns;
+    int64_t down = divideUp(endRow - first, tileRows);
+    bool keeps = depth < args.k;
+    auto task = [&](int64_t index, int worker) {
+      GemmTile tile;
+      tile.row = first + index % down * tileRows;
+      tile.rows = std::min(tileRows, endRow - tile.row);
+      tile.column = part.column + index / down * tileColumns;
+      tile.columns = std::min(tileColumns, endColumn - tile.column);
+      std::byte *scratch = workers.scratch(worker).data();
+      std::byte *own = keeps ? sums[index] : scratch + kSumsOffset;
+      kernels.multiply(args, tile, part, reinterpret_cast<float *>(own),
+                       scratch);
+    };
+    workers.run(down * divideUp(endColumn - part.column, tileColumns), task);
+  }
+
+  const GemmArguments &args;
+  Workers &workers;
+  const GemmKernels &kernels;
+  GemmFormat format;
+  int64_t rows = 0, columns = 0, depth = 0; ///< of a block and a part of it
+  int64_t tileRows = 0, tileColumns = 0;
+};
 
 KernelError checkTypes(const GemmArguments &args) {
   if (KernelError error = checkProcessor())
@@ -75,16 +197,18 @@ KernelError gemm(const GemmArguments &call, Workers &workers) {
   args.alpha = scaledAlpha(call);
   if (args.m <= 0 || args.n <= 0)
     return nullptr;
-  Tiling tiling = chooseTiling(args, workers.count());
-  GemmTileFn compute = gemmKernelsOf(workers).tile;
-  // Neighbouring tasks share a column of tiles, so B's panels stay in cache.
-  auto task = [&](int64_t index, int worker) {
-    GemmTile tile =
-        tileAt(args, tiling, index % tiling.rows, index / tiling.rows);
-    if (tile.rows > 0 && tile.columns > 0)
+  if (auto *compute = gemmKernelsOf(workers).fewRows(args)) {
+    int64_t tasks = workers.count() > 1 ? kTasksOfWorker * workers.count() : 1;
+    int64_t width = evenPart(args.n, divideUp(args.n, tasks), kPanel);
+    auto task = [&](int64_t index, int worker) {
+      GemmTile tile{0, args.m, index * width, 0};
+      tile.columns = std::min(width, args.n - tile.column);
       compute(args, tile, workers.scratch(worker).data());
-  };
-  workers.run(tiling.rows * tiling.columns, task);
+    };
+    workers.run(divideUp(args.n, width), task);
+    return nullptr;
+  }
+  BlockedGemm(args, workers).run();
   return nullptr;
 }
 

@@ -65,8 +65,9 @@ public:
   virtual void run(int64_t tasks, TaskRef fn) = 0;
 
   /// kScratchBytesPerWorker bytes at least, 64-byte aligned, for `worker`
-  /// alone while it runs a task. The caller of run() may read all of them
-  /// after it, until the next run().
+  /// while it runs a task, unless the tasks of a kernel share them out among
+  /// themselves. What a run wrote stays for the runs of the same kernel that
+  /// follow, whichever worker reads it.
   virtual std::span<std::byte> scratch(int worker) = 0;
 
   /// The instruction set to use; one that cpuSupports().

@@ -242,6 +242,14 @@ TEST(Gemm, SeveralTiles) {
   check({.m = 3, .n = 2100, .k = 600, .packed = true});
 }
 
+/// More of op(B) than is packed at a time, and more sums than stay until all of
+/// k is added.
+TEST(Gemm, SeveralParts) {
+  check({.m = 900, .n = 520, .k = 1500, .bias = true});
+  check({.m = 21, .n = 600, .k = 2100, .transposeB = true, .accumulate = true});
+  check({.m = 70, .n = 1700, .k = 900, .transposeA = true, .b = DType::BF16});
+}
+
 /// A row of D has the same bits beside any number of others, and of a packed B.
 TEST(Gemm, RowsDoNotDependOnEachOther) {
   constexpr int64_t most = 40, n = 75;
@@ -338,8 +346,20 @@ TEST(Gemm, TilesEmulated) {
         ASSERT_EQ(gemmPack(pack, workers), nullptr);
         args.b.data = packed.data, args.packedB = true;
       }
-      GemmTile tile{0, m, 0, (n + 31) / 32 * 32};
-      emulated::gemmKernels.tile(args, tile, workers.scratch(0).data());
+      const GemmKernels &kernels = emulated::gemmKernels;
+      GemmFormat format = kernels.format(args);
+      int64_t columns = (n + 31) / 32 * 32;
+      SharedPieces panels(workers, kGemmPrivateBytes, int64_t(1) << 20,
+                          format.bytesOfPanel(k));
+      std::vector<float> sums(gemmSumBytes(m, columns) / sizeof(float));
+      for (int64_t p = 0; p < k; p += format.depth) {
+        DepthRange depth{p, std::min(format.depth, k - p)};
+        PackedPart part{panels, 0, n, depth};
+        for (int64_t column = 0; format.packs && column < n; column += 128)
+          kernels.packPanels(args, part, column, depth);
+        kernels.multiply(args, {0, m, 0, columns}, part, sums.data(),
+                         workers.scratch(0).data());
+      }
       EXPECT_LT(relativeError(got.d, wide.d), tolerance(c.d));
     }
 }

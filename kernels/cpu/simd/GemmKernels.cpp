@@ -20,29 +20,52 @@ namespace {
 /// this depth stays in the first-level cache. Sums are formed block by block,
 /// so this number is part of the result's bits.
 constexpr int64_t kDepth = 192;
-/// Panels of a plain B that are packed at a time, and room for one.
-constexpr int64_t kGroup = 4, kPanelFloats = (kPanel + 1) * kDepth;
+constexpr int64_t kPanelFloats = (kPanel + 1) * kDepth;
 
-/// Scratch of one tile, in floats: A's block, B's panel, the sums of all
-/// strips of 32 columns, each [rows][32].
+/// What a worker packs for itself, in floats: A's block, and one panel of B
+/// that is not multiplied as it lies.
 struct Buffers {
-  float *a, *b, *sums;
+  float *a, *b;
   Buffers(std::byte *scratch)
       : a(reinterpret_cast<float *>(scratch)),
-        b(a + (kMostTileRows + 1) * kDepth), sums(b + kGroup * kPanelFloats) {}
+        b(a + (kMostTileRows + 1) * kDepth) {}
 };
-static_assert(((kMostTileRows + 1) * kDepth + kGroup * kPanelFloats +
-               kMostTileRows * kMostTileColumns) *
-                  sizeof(float) <=
-              kScratchBytesPerWorker);
+static_assert(((kMostTileRows + 1) * kDepth + kPanelFloats) *
+                  int64_t(sizeof(float)) <=
+              kGemmPrivateBytes);
 
-/// The part of k that is being multiplied.
-struct DepthBlock {
-  int64_t begin, size;
-};
+/// A's block where its rows are contiguous: a row goes to all tiles before the
+/// next is read. What is written behind a row of a tile its next row
+/// overwrites.
+void packTransposedA(const PanelSource &source, float *to) {
+  int64_t tiles = tileCount(source.lines);
+  int64_t begins[kMostTileRows / kTileRows + 2];
+  for (int64_t t = 0; t <= tiles; ++t)
+    begins[t] = tileBegin(source.lines, tiles, t);
+  for (int64_t p = 0; p < source.k; ++p) {
+    prefetchRowAhead(source, p, source.lines);
+    int64_t row = source.start + p * source.stride;
+    bool last = p + 1 == source.k;
+    for (int64_t t = 0; t < tiles; ++t) {
+      int64_t from = begins[t], rows = begins[t + 1] - from;
+      float *at = to + from * source.k + p * rows;
+      // A row that is followed by another one may be read past its end.
+      Vec x = loadFactor(source.matrix, row + from, last ? rows : kWidth);
+      if ((source.k - p) * rows < kWidth)
+        storeFirst(at, x, rows); // the next tile is behind it
+      else
+        store(at, x);
+    }
+  }
+}
 
-void packA(const GemmArguments &args, const GemmTile &tile, DepthBlock block,
+/// A's block, a tile of the microkernel after another: [size][rows] of each.
+void packA(const GemmArguments &args, const GemmTile &tile, DepthRange block,
            float *to) {
+  if (args.transposeA && args.m >= kWidth)
+    return packTransposedA({args.a, block.begin * args.m + tile.row, args.m,
+                            true, tile.rows, block.size},
+                           to);
   int64_t tiles = tileCount(tile.rows);
   for (int64_t t = 0; t < tiles; ++t) {
     int64_t from = tileBegin(tile.rows, tiles, t);
@@ -74,108 +97,84 @@ struct PanelB {
   int64_t stride;
 };
 
-/// Up to kGroup panels of a plain B at once: a row of it is then long enough
-/// for the memory system to read well.
-void packGroup(const GemmArguments &args, int64_t column, int64_t end,
-               DepthBlock block, float *to) {
-  int64_t columns = std::min(kGroup * kPanel, end - column);
-  int64_t padded = (columns + kPanel - 1) / kPanel * kPanel;
+/// B as it lies is multiplied for few rows, which would not pay for packing it.
+bool packsB(const GemmArguments &args) {
+  bool inPlace = args.b.dtype == DType::F32 && !args.transposeB &&
+                 args.n % kPanel == 0 && args.m <= 4 * kTileRows;
+  return !args.packedB && !inPlace;
+}
+
+/// Where the block of the panel of `column` is.
+float *packedBlock(const PackedPart &part, int64_t column, DepthRange block) {
+  std::byte *panel = part.panels[(column - part.column) / kPanel];
+  return reinterpret_cast<float *>(panel) +
+         (block.begin - part.depth.begin) * kPanel;
+}
+
+/// Panels of a B whose columns are contiguous, a row of all of them at a time.
+void packRows(const GemmArguments &args, const PackedPart &part, int64_t column,
+              DepthRange block) {
+  float *to[4] = {};
+  int64_t columns = std::min(4 * kPanel, part.column + part.columns - column);
+  int64_t panels = 0;
+  for (int64_t j = 0; j < columns; j += kPanel)
+    to[panels++] = packedBlock(part, column + j, block);
+  PanelSource source{
+      args.b, block.begin * args.n + column, args.n, true, columns, block.size};
   for (int64_t p = 0; p < block.size; ++p) {
-    int64_t row = (block.begin + p) * args.n + column;
-    for (int64_t j = 0; j < padded; j += kWidth) {
-      Vec x = j < columns ? loadFactor(args.b, row + j, columns - j) : zero();
-      store(to + j / kPanel * kPanelFloats + p * kPanel + j % kPanel, x);
-    }
+    prefetchRowAhead(source, p, columns);
+    int64_t row = source.start + p * args.n;
+    for (int64_t panel = 0; panel < panels; ++panel)
+      for (int64_t j = 0; j < kPanel; j += kWidth) {
+        int64_t n = columns - panel * kPanel - j;
+        Vec x =
+            n > 0 ? loadFactor(args.b, row + panel * kPanel + j, n) : zero();
+        store(to[panel] + p * kPanel + j, x);
+      }
   }
+}
+
+void packPanels(const GemmArguments &args, const PackedPart &part,
+                int64_t column, DepthRange block) {
+  if (!args.transposeB)
+    return packRows(args, part, column, block);
+  int64_t end = std::min(column + 4 * kPanel, part.column + part.columns);
+  for (; column < end; column += kPanel)
+    packPanel({args.b, column * args.k + block.begin, args.k, false,
+               std::min(kPanel, args.n - column), block.size},
+              packedBlock(part, column, block), kPanel);
 }
 
 /// The panel of op(B) from `column` on as f32, in place where it can be.
-/// Columns are asked for in order.
-PanelB panelB(const GemmArguments &args, const GemmTile &tile, int64_t column,
-              DepthBlock block, float *to) {
-  int64_t k = args.k + args.k % 2;
-  if (args.packedB && args.b.dtype != DType::BF16)
-    return {static_cast<const float *>(args.b.data) + column * k +
-                block.begin * kPanel,
-            kPanel};
-  if (args.packedB) {
-    auto *pairs = static_cast<const uint16_t *>(args.b.data);
-    expandPairs(pairs + column * k + block.begin * kPanel, block.size, to);
-    return {to, kPanel};
-  }
-  int64_t columns = std::min(kPanel, args.n - column);
-  bool low = args.b.dtype == DType::F32 && tile.rows <= 4 * kTileRows;
-  if (low && !args.transposeB && columns == kPanel)
+PanelB panelB(const GemmArguments &args, const PackedPart &part, int64_t column,
+              DepthRange block, float *to) {
+  if (packsB(args))
+    return {packedBlock(part, column, block), kPanel};
+  if (!args.packedB)
     return {static_cast<const float *>(args.b.data) + block.begin * args.n +
                 column,
             args.n};
-  if (low || args.transposeB) {
-    packPanel({args.b,
-               args.transposeB ? column * args.k + block.begin
-                               : block.begin * args.n + column,
-               args.transposeB ? args.k : args.n, !args.transposeB, columns,
-               block.size},
-              to, kPanel);
-    return {to, kPanel};
-  }
-  int64_t member = (column - tile.column) / kPanel % kGroup;
-  if (member == 0)
-    packGroup(args, column, std::min(tile.column + tile.columns, args.n), block,
-              to);
-  return {to + member * kPanelFloats, kPanel};
+  int64_t k = args.k + args.k % 2;
+  if (args.b.dtype != DType::BF16)
+    return {static_cast<const float *>(args.b.data) + column * k +
+                block.begin * kPanel,
+            kPanel};
+  auto *pairs = static_cast<const uint16_t *>(args.b.data);
+  expandPairs(pairs + column * k + block.begin * kPanel, block.size, to);
+  return {to, kPanel};
 }
-
-/// Memory that will be needed soon: rows of bytes.
-struct Lines {
-  const char *start = nullptr;
-  int64_t stride = 0, rows = 0, bytes = 0;
-
-  /// Asks for part `part` of `parts` of it.
-  void prefetch(int64_t part, int64_t parts) const {
-    for (int64_t r = rows * part / parts; r < rows * (part + 1) / parts; ++r)
-      for (int64_t at = 0; at < bytes; at += 64)
-        __builtin_prefetch(start + r * stride + at, 0, 2);
-  }
-};
-
-/// What panelB will read.
-Lines linesOfB(const GemmArguments &args, int64_t column, DepthBlock block) {
-  auto *base = static_cast<const char *>(args.b.data);
-  int64_t element = bytesOf(args.b.dtype), k = args.k + args.k % 2;
-  if (args.packedB) {
-    element = args.b.dtype == DType::BF16 ? 2 : 4;
-    return {base + (column * k + block.begin * kPanel) * element,
-            kPanel * element, block.size, kPanel * element};
-  }
-  int64_t columns = std::min(kPanel, args.n - column);
-  if (args.transposeB)
-    return {base + (column * args.k + block.begin) * element, args.k * element,
-            columns, block.size * element};
-  return {base + (block.begin * args.n + column) * element, args.n * element,
-          block.size, columns * element};
-}
-
-/// One strip of 32 columns of a tile, and what comes after it.
-struct Strip {
-  const float *a;
-  int64_t rows;
-  float *sums; ///< [rows][32]
-  Lines next, result;
-};
 
 /// sums[rows][32] (+)= A's block times one panel of B.
-void multiplyStrip(const Strip &strip, DepthBlock block, PanelB b) {
-  int64_t tiles = tileCount(strip.rows);
+void multiplyStrip(const float *a, int64_t rows, PanelB b, DepthRange block,
+                   float *sums) {
+  int64_t tiles = tileCount(rows);
   for (int64_t t = 0; t < tiles; ++t) {
-    strip.next.prefetch(t, tiles);
-    strip.result.prefetch(t, tiles);
-    int64_t from = tileBegin(strip.rows, tiles, t);
-    int64_t count = tileBegin(strip.rows, tiles, t + 1) - from;
+    int64_t from = tileBegin(rows, tiles, t);
+    int64_t count = tileBegin(rows, tiles, t + 1) - from;
     TileFunction multiply = tileFunction<kVectors>(count);
     for (int64_t j = 0; j < kPanel; j += kTileColumns)
-      multiply({block.size, strip.a + from * block.size, count, b.data + j,
-                b.stride, strip.sums + from * kPanel + j, kPanel,
-                block.begin > 0});
+      multiply({block.size, a + from * block.size, count, b.data + j, b.stride,
+                sums + from * kPanel + j, kPanel, block.begin > 0});
   }
 }
 
@@ -194,6 +193,17 @@ HOCKET_INLINE void finish(const GemmArguments &args, int64_t at, int64_t n,
   storeFirst(args.d, at, x, n);
 }
 
+/// Asks for what is added to a row of a strip: a strip is too narrow for the
+/// processor to guess where its rows are.
+HOCKET_INLINE void prefetchAddends(const GemmArguments &args, int64_t at) {
+  if (args.residual)
+    __builtin_prefetch(static_cast<const char *>(args.residual.data) +
+                       at * bytesOf(args.residual.dtype));
+  if (args.accumulate)
+    __builtin_prefetch(static_cast<const char *>(args.d.data) +
+                       at * bytesOf(args.d.dtype));
+}
+
 void finishStrip(const GemmArguments &args, const GemmTile &tile,
                  int64_t column, const float *sums) {
   int64_t columns = std::min(kPanel, args.n - column);
@@ -203,38 +213,35 @@ void finishStrip(const GemmArguments &args, const GemmTile &tile,
         args.bias && v * kWidth < columns
             ? loadFirst(args.bias, column + v * kWidth, columns - v * kWidth)
             : zero();
-  for (int64_t i = 0; i < tile.rows; ++i)
+  for (int64_t i = 0; i < tile.rows; ++i) {
+    int64_t ahead = (tile.row + std::min(i + 16, tile.rows - 1)) * args.n;
+    for (int64_t j = 0; j < columns; j += kWidth)
+      prefetchAddends(args, ahead + column + j);
     for (int64_t j = 0; j < columns; j += kWidth)
       finish(args, (tile.row + i) * args.n + column + j, columns - j,
              load(sums + i * kPanel + j), bias[j / kWidth]);
+  }
 }
 
 void gemmBlock(const GemmArguments &args, const GemmTile &tile,
-               DepthBlock block, const Buffers &buffers) {
+               const PackedPart &part, DepthRange block, float *allSums,
+               const Buffers &buffers) {
   int64_t end = std::min(tile.column + tile.columns, args.n);
   bool last = block.begin + block.size == args.k;
-  int64_t element = bytesOf(args.d.dtype);
   for (int64_t column = tile.column; column < end; column += kPanel) {
-    float *sums = buffers.sums + (column - tile.column) * tile.rows;
-    Strip strip{buffers.a, tile.rows, sums, {}, {}};
-    if (column + kPanel < end && (args.packedB || args.transposeB))
-      strip.next = linesOfB(args, column + kPanel, block);
-    if (last)
-      strip.result = {static_cast<const char *>(args.d.data) +
-                          (tile.row * args.n + column) * element,
-                      args.n * element, tile.rows,
-                      std::min(kPanel, args.n - column) * element};
-    multiplyStrip(strip, block, panelB(args, tile, column, block, buffers.b));
+    float *sums = allSums + (column - tile.column) * tile.rows;
+    multiplyStrip(buffers.a, tile.rows,
+                  panelB(args, part, column, block, buffers.b), block, sums);
     if (last)
       finishStrip(args, tile, column, sums);
   }
 }
 
-/// Whether a tile is one for FewRows.h, and A fits beside the sums.
-bool hasFewRows(const GemmArguments &args, const GemmTile &tile) {
-  auto bytes = static_cast<size_t>(tile.rows * (args.k + kPanel) + kWidth) *
-               sizeof(float);
-  return tile.rows <= kFewRows && (args.transposeB || args.packedB) &&
+/// Whether the GEMM is one for FewRows.h, and A fits beside the sums.
+bool hasFewRows(const GemmArguments &args) {
+  auto bytes =
+      static_cast<size_t>(args.m * (args.k + kPanel) + kWidth) * sizeof(float);
+  return args.m <= kFewRows && (args.transposeB || args.packedB) &&
          !args.transposeA && !isF8(args.a.dtype) && args.k > 0 &&
          bytes <= kScratchBytesPerWorker;
 }
@@ -290,18 +297,16 @@ void gemmFewRows(const GemmArguments &args, const GemmTile &tile,
   }
 }
 
-void gemmVectors(const GemmArguments &args, const GemmTile &tile,
-                 std::byte *scratch) {
-  if (hasFewRows(args, tile))
-    return gemmFewRows(args, tile, scratch);
+void multiplyVectors(const GemmArguments &args, const GemmTile &tile,
+                     const PackedPart &part, float *sums, std::byte *scratch) {
   Buffers buffers(scratch);
-  // At least one round, so that an empty sum still reaches D.
-  for (int64_t begin = 0; begin < std::max<int64_t>(args.k, 1);
-       begin += kDepth) {
-    DepthBlock block{begin, std::min(kDepth, args.k - begin)};
+  int64_t begin = part.depth.begin, end = begin + part.depth.size;
+  do {
+    DepthRange block{begin, std::min(kDepth, end - begin)};
+    begin += block.size;
     packA(args, tile, block, buffers.a);
-    gemmBlock(args, tile, block, buffers);
-  }
+    gemmBlock(args, tile, part, block, sums, buffers);
+  } while (begin < end);
 }
 
 #ifdef HOCKET_TILES
@@ -311,7 +316,7 @@ constexpr int64_t kTilesDepth = 512;
 
 /// A's block as pairs of tiles: [rows / 32][depth / 32][2][16][32].
 void packTilesA(const GemmArguments &args, const GemmTile &tile,
-                DepthBlock block, uint16_t *to) {
+                DepthRange block, uint16_t *to) {
   for (int64_t i = 0; i < tile.rows; i += 32)
     for (int64_t p = 0; p < block.size; p += kTileDepth)
       for (int64_t half = 0; half < 32; half += 16, to += 16 * kTileDepth) {
@@ -326,49 +331,70 @@ void packTilesA(const GemmArguments &args, const GemmTile &tile,
 }
 
 /// A panel of B as pairs, its depth padded with zeros to whole tiles.
-const uint16_t *tilesB(const GemmArguments &args, int64_t column,
-                       DepthBlock block, uint16_t *to) {
+void packPairsOfPanel(const GemmArguments &args, int64_t column,
+                      DepthRange block, uint16_t *to) {
+  packPairs({args.b,
+             args.transposeB ? column * args.k + block.begin
+                             : block.begin * args.n + column,
+             args.transposeB ? args.k : args.n, !args.transposeB,
+             std::min(kPanel, args.n - column), block.size},
+            to);
+  int64_t filled = (block.size + 1) / 2 * 2,
+          depth = (block.size + 31) / 32 * 32;
+  for (int64_t i = filled * kPanel; i < depth * kPanel; ++i)
+    to[i] = 0;
+}
+
+uint16_t *packedPairs(const PackedPart &part, int64_t column,
+                      DepthRange block) {
+  std::byte *panel = part.panels[(column - part.column) / kPanel];
+  return reinterpret_cast<uint16_t *>(panel) +
+         (block.begin - part.depth.begin) * kPanel;
+}
+
+void packPanelsOfPairs(const GemmArguments &args, const PackedPart &part,
+                       int64_t column, DepthRange block) {
+  int64_t end = std::min(column + 4 * kPanel, part.column + part.columns);
+  for (; column < end; column += kPanel)
+    packPairsOfPanel(args, column, block, packedPairs(part, column, block));
+}
+
+const uint16_t *tilesB(const GemmArguments &args, const PackedPart &part,
+                       int64_t column, DepthRange block, uint16_t *to) {
+  if (!args.packedB)
+    return packedPairs(part, column, block);
   int64_t k = args.k + args.k % 2, depth = (block.size + 31) / 32 * 32;
+  const uint16_t *pairs = static_cast<const uint16_t *>(args.b.data) +
+                          column * k + block.begin * kPanel;
+  if (depth == block.size)
+    return pairs;
   int64_t filled = (block.size + 1) / 2 * 2 * kPanel;
-  if (args.packedB) {
-    const uint16_t *pairs = static_cast<const uint16_t *>(args.b.data) +
-                            column * k + block.begin * kPanel;
-    if (depth == block.size)
-      return pairs;
-    __builtin_memcpy(to, pairs, static_cast<size_t>(filled) * 2);
-  } else {
-    packPairs({args.b,
-               args.transposeB ? column * args.k + block.begin
-                               : block.begin * args.n + column,
-               args.transposeB ? args.k : args.n, !args.transposeB,
-               std::min(kPanel, args.n - column), block.size},
-              to);
-  }
+  __builtin_memcpy(to, pairs, static_cast<size_t>(filled) * 2);
   for (int64_t i = filled; i < depth * kPanel; ++i)
     to[i] = 0;
   return to;
 }
 
-/// Scratch: A's tiles, B's panel, the sums.
-static_assert((kMostTileRows + kPanel) * kTilesDepth * 2 +
-                  kMostTileRows * kMostTileColumns * 4 <=
-              kScratchBytesPerWorker);
+/// Scratch: A's tiles, a panel of B.
+static_assert((kMostTileRows + kPanel) * kTilesDepth * 2 <= kGemmPrivateBytes);
 
-void gemmTiles(const GemmArguments &args, const GemmTile &tile,
-               std::byte *scratch) {
+void multiplyTileBlocks(const GemmArguments &args, const GemmTile &tile,
+                        const PackedPart &part, float *sums,
+                        std::byte *scratch) {
   TileUse use;
   auto *a = reinterpret_cast<uint16_t *>(scratch);
   uint16_t *b = a + kMostTileRows * kTilesDepth;
-  auto *sums = reinterpret_cast<float *>(b + kPanel * kTilesDepth);
   int64_t rows = (tile.rows + 31) / 32 * 32;
   int64_t end = std::min(tile.column + tile.columns, args.n);
-  for (int64_t begin = 0; begin < args.k; begin += kTilesDepth) {
-    DepthBlock block{begin, std::min(kTilesDepth, args.k - begin)};
+  int64_t endDepth = part.depth.begin + part.depth.size;
+  for (int64_t begin = part.depth.begin; begin < endDepth;
+       begin += kTilesDepth) {
+    DepthRange block{begin, std::min(kTilesDepth, endDepth - begin)};
     int64_t depth = (block.size + 31) / 32 * 32;
     packTilesA(args, tile, block, a);
     for (int64_t column = tile.column; column < end; column += kPanel) {
       float *strip = sums + (column - tile.column) * rows;
-      const uint16_t *panel = tilesB(args, column, block, b);
+      const uint16_t *panel = tilesB(args, part, column, block, b);
       for (int64_t i = 0; i < rows; i += 32)
         multiplyTiles({a + i * depth, panel, depth}, strip + i * kPanel,
                       begin > 0);
@@ -380,17 +406,48 @@ void gemmTiles(const GemmArguments &args, const GemmTile &tile,
 
 #endif
 
-void gemmTile(const GemmArguments &args, const GemmTile &tile,
-              std::byte *scratch) {
+/// Whether AMX multiplies these operands: what 8 bits hold, bf16 holds too.
+bool usesTiles([[maybe_unused]] const GemmArguments &args) {
 #ifdef HOCKET_TILES
-  // What 8 bits hold, bf16 holds too.
   auto isExact = [](DType dtype) {
     return dtype == DType::BF16 || isF8(dtype);
   };
-  if (isExact(args.a.dtype) && isExact(args.b.dtype) && args.k > 0)
-    return gemmTiles(args, tile, scratch);
+  return isExact(args.a.dtype) && isExact(args.b.dtype) && args.k > 0;
+#else
+  return false;
 #endif
-  gemmVectors(args, tile, scratch);
+}
+
+GemmFormat formatOf(const GemmArguments &args) {
+#ifdef HOCKET_TILES
+  if (usesTiles(args))
+    return {!args.packedB, kTilesDepth, 2, kTileDepth};
+#endif
+  return {packsB(args), kDepth, 4, 1};
+}
+
+void packForGemm(const GemmArguments &args, const PackedPart &part,
+                 int64_t column, DepthRange block) {
+#ifdef HOCKET_TILES
+  if (usesTiles(args))
+    return packPanelsOfPairs(args, part, column, block);
+#endif
+  packPanels(args, part, column, block);
+}
+
+void multiplyForGemm(const GemmArguments &args, const GemmTile &tile,
+                     const PackedPart &part, float *sums, std::byte *scratch) {
+#ifdef HOCKET_TILES
+  if (usesTiles(args))
+    return multiplyTileBlocks(args, tile, part, sums, scratch);
+#endif
+  multiplyVectors(args, tile, part, sums, scratch);
+}
+
+using FewRowsGemm = void (*)(const GemmArguments &, const GemmTile &,
+                             std::byte *scratch);
+FewRowsGemm fewRowsOf(const GemmArguments &args) {
+  return !usesTiles(args) && hasFewRows(args) ? gemmFewRows : nullptr;
 }
 
 void gemmPackPairs(const GemmPackArguments &args, int64_t panel) {
@@ -418,6 +475,7 @@ void gemmPackPanel(const GemmPackArguments &args, int64_t panel) {
 } // namespace
 
 extern const GemmKernels gemmKernels; // also where no header declares it
-const GemmKernels gemmKernels = {gemmTile, gemmPackPanel};
+const GemmKernels gemmKernels = {formatOf, packForGemm, multiplyForGemm,
+                                 fewRowsOf, gemmPackPanel};
 
 } // namespace hocket::kernels::HOCKET_ISA

@@ -23,6 +23,51 @@ namespace hocket::kernels {
 
 constexpr int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/// How op(B) is packed for the kernel that multiplies these operands: in panels
+/// of 32 columns, each [depth][32] (or pairs of bf16, as Gemm.h says), padded
+/// with zeros to 32 columns and to a multiple of `multiple` of k.
+struct GemmFormat {
+  bool packs = true;        ///< else B is multiplied as it lies
+  int64_t depth = 0;        ///< of a block of k: sums are formed block by block
+  int64_t elementBytes = 4; ///< of what is packed
+  int64_t multiple = 1;
+
+  /// Of a panel with `k` elements of k.
+  int64_t bytesOfPanel(int64_t k) const {
+    return divideUp(k, multiple) * multiple * 32 * elementBytes;
+  }
+};
+
+/// Elements [begin, begin + size) of k.
+struct DepthRange {
+  int64_t begin = 0, size = 0;
+};
+
+/// Equal pieces of memory in the scratch of all workers, as many in each.
+class SharedPieces {
+public:
+  SharedPieces(Workers &workers, int64_t offset, int64_t bytesOfWorker,
+               int64_t bytes)
+      : workers(workers), offset(offset), bytes(bytes),
+        each(bytesOfWorker / bytes) {}
+
+  int64_t count() const { return each * workers.count(); }
+  std::byte *operator[](int64_t i) const {
+    return workers.scratch(int(i / each)).data() + offset + i % each * bytes;
+  }
+
+private:
+  Workers &workers;
+  int64_t offset, bytes, each;
+};
+
+/// The part of op(B) that is packed at a time: the panels of some columns.
+struct PackedPart {
+  const SharedPieces &panels;
+  int64_t column = 0, columns = 0; ///< the last panel may be cut
+  DepthRange depth; ///< begins at a multiple of GemmFormat::depth
+};
+
 /// A rectangle of D. Columns begin at a multiple of 32.
 struct GemmTile {
   int64_t row = 0, rows = 0;       ///< rows <= kMostTileRows
@@ -30,13 +75,32 @@ struct GemmTile {
 };
 inline constexpr int64_t kMostTileRows = 256, kMostTileColumns = 1024;
 
-/// Computes one tile of D. Any tiling gives the same bits.
-using GemmTileFn = void (*)(const GemmArguments &, const GemmTile &,
-                            std::byte *scratch);
+/// The sums of one tile: [columns / 32][rows rounded up to 32][32].
+constexpr int64_t gemmSumBytes(int64_t rows, int64_t columns) {
+  return divideUp(rows, 32) * 32 * columns * 4;
+}
+
+/// Room in the scratch of a worker for what it packs for itself.
+inline constexpr int64_t kGemmPrivateBytes = int64_t(320) << 10;
+
+/// Adds the GEMM over a part of k to the sums of a tile (the first part sets
+/// them), and with the last part of k writes the tile of D. Any tiling and any
+/// parts give the same bits.
+using GemmMultiplyFn = void (*)(const GemmArguments &, const GemmTile &,
+                                const PackedPart &, float *sums,
+                                std::byte *scratch);
 
 struct GemmKernels {
-  GemmTileFn tile;
-  /// Packs columns 32 * panel .. of op(B).
+  GemmFormat (*format)(const GemmArguments &);
+  /// Packs one block of k of up to four panels, from `column` on.
+  void (*packPanels)(const GemmArguments &, const PackedPart &, int64_t column,
+                     DepthRange block);
+  GemmMultiplyFn multiply;
+  /// Null, or what computes a tile of these few rows at once.
+  void (*(*fewRows)(const GemmArguments &))(const GemmArguments &,
+                                            const GemmTile &,
+                                            std::byte *scratch);
+  /// Packs columns 32 * panel .. of op(B), for as long as B does not change.
   void (*pack)(const GemmPackArguments &, int64_t panel);
 };
 

@@ -39,6 +39,39 @@ HOCKET_INLINE Vec loadFactor(ConstView v, int64_t i, int64_t n) {
                                   : fromE5m2(loadFirst(bytes, n));
 }
 
+/// Vectors of k by which memory is asked for before it is copied: a panel that
+/// was not read lately comes from far away, and from places too many for the
+/// processor to guess.
+constexpr int64_t kVectorsAhead = 4;
+/// The same in rows of k-major sources.
+constexpr int64_t kRowsAhead = 8;
+
+/// Asks for kVectorsAhead vectors behind (line, p), or, at the end of these
+/// lines, for the beginning of those that follow.
+HOCKET_INLINE void prefetchAhead(const PanelSource &s, int64_t line, int64_t p,
+                                 int64_t width) {
+  int64_t at = p + kVectorsAhead * kWidth;
+  if (at >= s.k) {
+    at -= s.k;
+    line += width;
+  }
+  int64_t element = bytesOf(s.matrix.dtype);
+  const char *start = static_cast<const char *>(s.matrix.data) +
+                      (s.start + line * s.stride + at) * element;
+  for (int64_t i = 0; i < std::min(width, kWidth); ++i)
+    __builtin_prefetch(start + i * s.stride * element, 0, 3);
+}
+
+/// Asks for `n` elements of row p + kRowsAhead of a k-major source.
+HOCKET_INLINE void prefetchRowAhead(const PanelSource &s, int64_t p,
+                                    int64_t n) {
+  int64_t element = bytesOf(s.matrix.dtype);
+  const char *start = static_cast<const char *>(s.matrix.data) +
+                      (s.start + (p + kRowsAhead) * s.stride) * element;
+  for (int64_t at = 0; at < n * element; at += 64)
+    __builtin_prefetch(start + at, 0, 3);
+}
+
 /// to[p * width + line] for k-major sources: rows are copied. Writes whole
 /// vectors: up to kWidth - 1 floats behind a row, so rows go in ascending
 /// order and the buffer has room for one vector more.
@@ -85,8 +118,10 @@ HOCKET_INLINE void transposeBlock(const PanelSource &s, int64_t line, int64_t p,
 HOCKET_INLINE void transposeRows(const PanelSource &s, float *to,
                                  int64_t width) {
   for (int64_t p = 0; p < s.k; p += kWidth)
-    for (int64_t line = 0; line < width; line += kWidth)
+    for (int64_t line = 0; line < width; line += kWidth) {
+      prefetchAhead(s, line, p, width);
       transposeBlock(s, line, p, to, width);
+    }
 }
 
 /// Packs any source into to[k][width]; `to` has room for k * width + kWidth.
