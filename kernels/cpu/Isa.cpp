@@ -28,6 +28,12 @@ bool detectAmx() {
   return bf16 && tile && cpuSupports(Isa::Avx512) && requestTiles();
 }
 
+bool isAmd() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx &&
+         c == signature_AMD_ecx && d == signature_AMD_edx;
+}
+
 } // namespace
 
 bool cpuSupports(Isa isa) {
@@ -40,6 +46,8 @@ bool cpuSupports(Isa isa) {
            __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl") && cpuSupports(Isa::Avx2);
+  case Isa::Avx512Bf16:
+    return __builtin_cpu_supports("avx512bf16") && cpuSupports(Isa::Avx512);
   case Isa::Amx: {
     static const bool found = detectAmx();
     return found;
@@ -49,9 +57,11 @@ bool cpuSupports(Isa isa) {
 }
 
 Isa bestIsa(Isa cap) {
-  for (Isa isa : {Isa::Amx, Isa::Avx512})
-    if (isa <= cap && cpuSupports(isa))
+  for (Isa isa : {Isa::Amx, Isa::Avx512Bf16, Isa::Avx512}) {
+    bool pays = isa != Isa::Avx512Bf16 || isa == cap || isAmd();
+    if (isa <= cap && pays && cpuSupports(isa))
       return isa;
+  }
   return Isa::Avx2;
 }
 
@@ -61,6 +71,8 @@ std::string_view nameOf(Isa isa) {
     return "avx2";
   case Isa::Avx512:
     return "avx512";
+  case Isa::Avx512Bf16:
+    return "avx512_bf16";
   case Isa::Amx:
     return "amx";
   }
@@ -68,7 +80,7 @@ std::string_view nameOf(Isa isa) {
 }
 
 bool parseIsa(std::string_view name, Isa &isa) {
-  for (Isa known : {Isa::Avx2, Isa::Avx512, Isa::Amx})
+  for (Isa known : {Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx})
     if (nameOf(known) == name) {
       isa = known;
       return true;

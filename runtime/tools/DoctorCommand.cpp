@@ -47,6 +47,7 @@ static void addProcessor(std::vector<Finding> &findings) {
   } sets[] = {
       {"AVX2, FMA, F16C", Isa::Avx2, true, "the least that kernels run on"},
       {"AVX-512", Isa::Avx512, false, "wider kernels"},
+      {"AVX-512 BF16", Isa::Avx512Bf16, false, "bf16 GEMMs in pairs"},
       {"AMX bf16", Isa::Amx, false, "bf16 GEMMs in tiles"}};
   for (const auto &set : sets)
     findings.push_back(
@@ -54,7 +55,8 @@ static void addProcessor(std::vector<Finding> &findings) {
   auto isa = hal::chooseIsa();
   findings.push_back({"instruction set in use", isa.ok(), true,
                       isa.ok() ? std::string(kernels::nameOf(*isa)) +
-                                     " (HOCKET_CPU_ISA=avx2|avx512|amx caps it)"
+                                     " (HOCKET_CPU_ISA=avx2|avx512|"
+                                     "avx512_bf16|amx caps it)"
                                : isa.status().message()});
   auto threads = WorkerPool::defaultCount();
   findings.push_back(

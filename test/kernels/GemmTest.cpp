@@ -15,6 +15,9 @@
 namespace hocket::kernels::emulated {
 extern const GemmKernels gemmKernels;
 } // namespace hocket::kernels::emulated
+namespace hocket::kernels::emulated_pairs {
+extern const GemmKernels gemmKernels;
+} // namespace hocket::kernels::emulated_pairs
 
 namespace hocket::kernels::test {
 namespace {
@@ -323,45 +326,73 @@ TEST(Gemm, ActivationsAreAccurateEverywhere) {
     }
 }
 
+/// A GEMM by these kernels on one worker, a block of k at a time.
+void multiplyBlocks(const GemmKernels &kernels, const GemmArguments &args) {
+  TestWorkers workers(1);
+  GemmFormat format = kernels.format(args);
+  int64_t columns = divideUp(args.n, 32) * 32;
+  if (auto *fewRows = kernels.fewRows(args))
+    return fewRows(args, {0, args.m, 0, columns}, workers.scratch(0).data());
+  SharedPieces panels(workers, kGemmPrivateBytes, int64_t(1) << 20,
+                      format.bytesOfPanel(args.k));
+  std::vector<float> sums(gemmSumBytes(args.m, columns) / sizeof(float));
+  for (int64_t p = 0; p < args.k; p += format.depth) {
+    DepthRange depth{p, std::min(format.depth, args.k - p)};
+    PackedPart part{panels, 0, args.n, depth};
+    for (int64_t column = 0; format.packs && column < args.n; column += 128)
+      kernels.packPanels(args, part, column, depth);
+    kernels.multiply(args, {0, args.m, 0, columns}, part, sums.data(),
+                     workers.scratch(0).data());
+  }
+}
+
+void checkKernels(const GemmKernels &kernels, const Case &c) {
+  SCOPED_TRACE(describe(c));
+  Operands got(c), wide(got, 0);
+  ASSERT_EQ(reference::gemm(wide.arguments(c)), nullptr);
+  GemmArguments args = got.arguments(c);
+  Packed packed(packedBytes(c.b, c.n, c.k));
+  TestWorkers workers(1, Isa::Avx2);
+  if (c.packed) {
+    GemmPackArguments pack{c.n, c.k, c.transposeB, args.b, packed.data};
+    ASSERT_EQ(gemmPack(pack, workers), nullptr);
+    args.b.data = packed.data, args.packedB = true;
+  }
+  multiplyBlocks(kernels, args);
+  EXPECT_LT(relativeError(got.d, wide.d), tolerance(c.d));
+}
+
+constexpr int64_t kBlockSizes[][3] = {
+    {1, 1, 1},     {16, 32, 32}, {32, 64, 64},  {3, 64, 500},
+    {33, 70, 100}, {70, 33, 33}, {97, 40, 1055}};
+
 /// The code for AMX on tiles in plain memory.
 TEST(Gemm, TilesEmulated) {
   if (!cpuSupports(Isa::Avx512))
     GTEST_SKIP() << "the emulation is compiled for AVX-512";
-  constexpr int64_t sizes[][3] = {{1, 1, 1},     {16, 32, 32}, {32, 64, 64},
-                                  {33, 70, 100}, {70, 33, 33}, {97, 40, 1055}};
-  for (auto [m, n, k] : sizes)
+  for (auto [m, n, k] : kBlockSizes)
     for (int flags = 0; flags < 12; ++flags) {
       Case c{.m = m, .n = n, .k = k};
       c.transposeA = flags & 1, c.transposeB = flags & 2, c.packed = flags & 4;
       c.a = flags < 8 ? DType::BF16 : DType::F8E5M2;
       c.b = flags < 8 ? DType::BF16 : DType::F8E4M3, c.bias = true;
-      SCOPED_TRACE(describe(c));
-      Operands got(c), wide(got, 0);
-      ASSERT_EQ(reference::gemm(wide.arguments(c)), nullptr);
-      GemmArguments args = got.arguments(c);
-      Packed packed(packedBytes(c.b, n, k));
-      TestWorkers workers(1, Isa::Avx512);
-      if (c.packed) {
-        GemmPackArguments pack{n, k, c.transposeB, args.b, packed.data};
-        ASSERT_EQ(gemmPack(pack, workers), nullptr);
-        args.b.data = packed.data, args.packedB = true;
-      }
-      const GemmKernels &kernels = emulated::gemmKernels;
-      GemmFormat format = kernels.format(args);
-      int64_t columns = (n + 31) / 32 * 32;
-      SharedPieces panels(workers, kGemmPrivateBytes, int64_t(1) << 20,
-                          format.bytesOfPanel(k));
-      std::vector<float> sums(gemmSumBytes(m, columns) / sizeof(float));
-      for (int64_t p = 0; p < k; p += format.depth) {
-        DepthRange depth{p, std::min(format.depth, k - p)};
-        PackedPart part{panels, 0, n, depth};
-        for (int64_t column = 0; format.packs && column < n; column += 128)
-          kernels.packPanels(args, part, column, depth);
-        kernels.multiply(args, {0, m, 0, columns}, part, sums.data(),
-                         workers.scratch(0).data());
-      }
-      EXPECT_LT(relativeError(got.d, wide.d), tolerance(c.d));
+      checkKernels(emulated::gemmKernels, c);
     }
+}
+
+/// The code for dot products of pairs, which any processor emulates.
+TEST(Gemm, PairsEmulated) {
+  for (auto [m, n, k] : kBlockSizes)
+    for (int flags = 0; flags < 8; ++flags)
+      checkKernels(emulated_pairs::gemmKernels, {.m = m,
+                                                 .n = n,
+                                                 .k = k,
+                                                 .transposeA = (flags & 1) != 0,
+                                                 .transposeB = (flags & 2) != 0,
+                                                 .a = DType::BF16,
+                                                 .b = DType::BF16,
+                                                 .packed = (flags & 4) != 0,
+                                                 .bias = true});
 }
 
 TEST(Gemm, RefusesOtherTypes) {

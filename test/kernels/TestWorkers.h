@@ -68,7 +68,7 @@ private:
 /// The instruction sets of this machine.
 inline std::vector<Isa> machineIsas() {
   std::vector<Isa> found;
-  for (Isa isa : {Isa::Avx2, Isa::Avx512, Isa::Amx})
+  for (Isa isa : {Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx})
     if (cpuSupports(isa))
       found.push_back(isa);
   return found;

@@ -24,7 +24,7 @@ FP8_MODELS = (
     ("gpt2", "BLOCKWISE"),
     ("llama", "MXFP8"),
 )
-INSTRUCTION_SETS = ("avx2", "avx512", "amx")
+INSTRUCTION_SETS = ("avx2", "avx512", "avx512_bf16", "amx")
 STEPS, GLOBAL_BATCH, SEQUENCE, RATE = 20, 4, 24, 4096.0
 
 SCHEDULE = f"""

@@ -10,7 +10,8 @@
 /// one, kWidth columns of op(B), which are stored as rows, are turned in
 /// registers, a block of kWidth x kWidth at a time. Sums are formed over k in
 /// the order of all other tiles, so that a token's result is the same beside
-/// any number of others.
+/// any number of others. An element of A and B may be a pair of bf16, two steps
+/// of k, instead of a float.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -66,13 +67,17 @@ HOCKET_INLINE void loadBlock(const FewRowsOperands &t, int64_t p, int64_t n,
   transpose(block);
 }
 
+template <bool Pairs> HOCKET_INLINE Vec addProduct(Vec a, Vec b, Vec sum) {
+  return Pairs ? dotPairs(a, b, sum) : fma(a, b, sum);
+}
+
 /// sum += A's elements at `p` of each row, times one vector of B.
-template <int Rows>
+template <int Rows, bool Pairs = false>
 HOCKET_INLINE void addProducts(const FewRowsOperands &t, int64_t p, Vec b,
                                Vec (&sum)[Rows]) {
 #pragma unroll
   for (int i = 0; i < Rows; ++i)
-    sum[i] = fma(broadcast(t.a[i * t.k + p]), b, sum[i]);
+    sum[i] = addProduct<Pairs>(broadcast(t.a[i * t.k + p]), b, sum[i]);
 }
 
 /// Of bf16, as many pairs are turned at once; from `p` while they are whole.
@@ -97,7 +102,8 @@ HOCKET_INLINE int64_t addPairs(const FewRowsOperands &t, int64_t p, int64_t end,
   return p;
 }
 
-template <int Rows, DType Type> void multiplyFewRows(const FewRowsOperands &t) {
+template <int Rows, DType Type, bool Pairs>
+void multiplyFewRows(const FewRowsOperands &t) {
   constexpr int64_t element = Type == DType::F32 ? 4 : 2;
   for (int64_t begin = 0; begin < t.k; begin += t.depth) {
     Vec sum[Rows];
@@ -113,13 +119,13 @@ template <int Rows, DType Type> void multiplyFewRows(const FewRowsOperands &t) {
       loadBlock<Type>(t, p, kWidth, block);
 #pragma unroll
       for (int64_t j = 0; j < kWidth; ++j)
-        addProducts<Rows>(t, p + j, block[j], sum);
+        addProducts<Rows, Pairs>(t, p + j, block[j], sum);
     }
     if (p < end) {
       Vec block[kWidth];
       loadBlock<Type>(t, p, end - p, block);
       for (int64_t j = 0; j < end - p; ++j)
-        addProducts<Rows>(t, p + j, block[j], sum);
+        addProducts<Rows, Pairs>(t, p + j, block[j], sum);
     }
 #pragma unroll
     for (int i = 0; i < Rows; ++i) {
@@ -134,7 +140,7 @@ template <int Rows, DType Type> void multiplyFewRows(const FewRowsOperands &t) {
 constexpr int64_t kAtOnce = 2;
 
 /// sum += A's elements at `p` of each row, times kAtOnce vectors of B.
-template <int Rows>
+template <int Rows, bool Pairs>
 HOCKET_INLINE void addPanelProducts(const FewRowsOperands &t, int64_t p,
                                     const Vec (&b)[kAtOnce],
                                     Vec (&sum)[Rows][kAtOnce]) {
@@ -143,13 +149,13 @@ HOCKET_INLINE void addPanelProducts(const FewRowsOperands &t, int64_t p,
     Vec a = broadcast(t.a[i * t.k + p]);
 #pragma unroll
     for (int v = 0; v < kAtOnce; ++v)
-      sum[i][v] = fma(a, b[v], sum[i][v]);
+      sum[i][v] = addProduct<Pairs>(a, b[v], sum[i][v]);
   }
 }
 
 /// Elements [p, p + 2) of kAtOnce * kWidth columns of a packed panel
 /// (kernels/cpu/Gemm.h) times those of A; only the first if `isOdd`.
-template <int Rows, DType Type>
+template <int Rows, DType Type, bool Pairs>
 HOCKET_INLINE void addPackedPair(const FewRowsOperands &t, int64_t p,
                                  bool isOdd, Vec (&sum)[Rows][kAtOnce]) {
   Vec first[kAtOnce], second[kAtOnce];
@@ -165,16 +171,17 @@ HOCKET_INLINE void addPackedPair(const FewRowsOperands &t, int64_t p,
       const float *at =
           static_cast<const float *>(t.b.data) + p * kPanel + v * kWidth;
       first[v] = load(at);
-      second[v] = load(at + kPanel);
+      second[v] = isOdd ? zero() : load(at + kPanel);
     }
   }
-  addPanelProducts<Rows>(t, p, first, sum);
+  addPanelProducts<Rows, Pairs>(t, p, first, sum);
   if (!isOdd)
-    addPanelProducts<Rows>(t, p + 1, second, sum);
+    addPanelProducts<Rows, Pairs>(t, p + 1, second, sum);
 }
 
 /// kAtOnce * kWidth columns of a packed panel; `b` begins there.
-template <int Rows, DType Type> void multiplyPacked(const FewRowsOperands &t) {
+template <int Rows, DType Type, bool Pairs>
+void multiplyPacked(const FewRowsOperands &t) {
   for (int64_t begin = 0; begin < t.k; begin += t.depth) {
     Vec sum[Rows][kAtOnce];
 #pragma unroll
@@ -184,9 +191,9 @@ template <int Rows, DType Type> void multiplyPacked(const FewRowsOperands &t) {
         sum[i][v] = zero();
     int64_t end = std::min(begin + t.depth, t.k), p = begin;
     for (; p + 2 <= end; p += 2)
-      addPackedPair<Rows, Type>(t, p, false, sum);
+      addPackedPair<Rows, Type, Pairs>(t, p, false, sum);
     if (p < end)
-      addPackedPair<Rows, Type>(t, p, true, sum);
+      addPackedPair<Rows, Type, Pairs>(t, p, true, sum);
 #pragma unroll
     for (int i = 0; i < Rows; ++i)
 #pragma unroll
@@ -199,17 +206,17 @@ template <int Rows, DType Type> void multiplyPacked(const FewRowsOperands &t) {
 
 using FewRowsFunction = void (*)(const FewRowsOperands &);
 
-template <int Rows, DType Type, bool Packed>
+template <int Rows, DType Type, bool Packed, bool Pairs>
 void multiplyRows(const FewRowsOperands &t) {
   if constexpr (Packed)
-    multiplyPacked<Rows, Type>(t);
+    multiplyPacked<Rows, Type, Pairs>(t);
   else
-    multiplyFewRows<Rows, Type>(t);
+    multiplyFewRows<Rows, Type, Pairs>(t);
 }
 
-template <DType Type, bool Packed>
+template <DType Type, bool Packed, bool Pairs = false>
 FewRowsFunction fewRowsFunction(int64_t rows) {
-#define HOCKET_ROWS(n) multiplyRows<n, Type, Packed>
+#define HOCKET_ROWS(n) multiplyRows<n, Type, Packed, Pairs>
   static constexpr FewRowsFunction functions[] = {
       HOCKET_ROWS(1), HOCKET_ROWS(2), HOCKET_ROWS(3), HOCKET_ROWS(4),
 #ifdef __AVX512F__

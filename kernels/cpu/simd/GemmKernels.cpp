@@ -4,10 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/cpu/simd/FewRows.h"
-#include "kernels/cpu/simd/Kernels.h"
-#include "kernels/cpu/simd/Microkernel.h"
-#include "kernels/cpu/simd/Panels.h"
+#include "kernels/cpu/simd/GemmPacking.h"
 #include "kernels/cpu/simd/VectorMath.h"
 #ifdef HOCKET_TILES
 #include "kernels/cpu/simd/TileBlocks.h"
@@ -16,10 +13,6 @@
 namespace hocket::kernels::HOCKET_ISA {
 namespace {
 
-/// Elements of k that are multiplied before the next panel: a panel of B of
-/// this depth stays in the first-level cache. Sums are formed block by block,
-/// so this number is part of the result's bits.
-constexpr int64_t kDepth = 192;
 constexpr int64_t kPanelFloats = (kPanel + 1) * kDepth;
 
 /// What a worker packs for itself, in floats: A's block, and one panel of B
@@ -33,54 +26,6 @@ struct Buffers {
 static_assert(((kMostTileRows + 1) * kDepth + kPanelFloats) *
                   int64_t(sizeof(float)) <=
               kGemmPrivateBytes);
-
-/// A's block where its rows are contiguous: a row goes to all tiles before the
-/// next is read. What is written behind a row of a tile its next row
-/// overwrites.
-void packTransposedA(const PanelSource &source, float *to) {
-  int64_t tiles = tileCount(source.lines);
-  int64_t begins[kMostTileRows / kTileRows + 2];
-  for (int64_t t = 0; t <= tiles; ++t)
-    begins[t] = tileBegin(source.lines, tiles, t);
-  for (int64_t p = 0; p < source.k; ++p) {
-    prefetchRowAhead(source, p, source.lines);
-    int64_t row = source.start + p * source.stride;
-    bool last = p + 1 == source.k;
-    for (int64_t t = 0; t < tiles; ++t) {
-      int64_t from = begins[t], rows = begins[t + 1] - from;
-      float *at = to + from * source.k + p * rows;
-      // A row that is followed by another one may be read past its end.
-      Vec x = loadFactor(source.matrix, row + from, last ? rows : kWidth);
-      if ((source.k - p) * rows < kWidth)
-        storeFirst(at, x, rows); // the next tile is behind it
-      else
-        store(at, x);
-    }
-  }
-}
-
-/// A's block, a tile of the microkernel after another: [size][rows] of each.
-void packA(const GemmArguments &args, const GemmTile &tile, DepthRange block,
-           float *to) {
-  if (args.transposeA && args.m >= kWidth)
-    return packTransposedA({args.a, block.begin * args.m + tile.row, args.m,
-                            true, tile.rows, block.size},
-                           to);
-  int64_t tiles = tileCount(tile.rows);
-  for (int64_t t = 0; t < tiles; ++t) {
-    int64_t from = tileBegin(tile.rows, tiles, t);
-    int64_t rows = tileBegin(tile.rows, tiles, t + 1) - from;
-    int64_t row = tile.row + from;
-    PanelSource source{args.a,
-                       args.transposeA ? block.begin * args.m + row
-                                       : row * args.k + block.begin,
-                       args.transposeA ? args.m : args.k,
-                       args.transposeA,
-                       rows,
-                       block.size};
-    packPanel(source, to + from * block.size, rows);
-  }
-}
 
 /// A packed pair of bf16 rows (k, k + 1) as two rows of floats.
 void expandPairs(const uint16_t *pairs, int64_t k, float *to) {
@@ -104,52 +49,11 @@ bool packsB(const GemmArguments &args) {
   return !args.packedB && !inPlace;
 }
 
-/// Where the block of the panel of `column` is.
-float *packedBlock(const PackedPart &part, int64_t column, DepthRange block) {
-  std::byte *panel = part.panels[(column - part.column) / kPanel];
-  return reinterpret_cast<float *>(panel) +
-         (block.begin - part.depth.begin) * kPanel;
-}
-
-/// Panels of a B whose columns are contiguous, a row of all of them at a time.
-void packRows(const GemmArguments &args, const PackedPart &part, int64_t column,
-              DepthRange block) {
-  float *to[4] = {};
-  int64_t columns = std::min(4 * kPanel, part.column + part.columns - column);
-  int64_t panels = 0;
-  for (int64_t j = 0; j < columns; j += kPanel)
-    to[panels++] = packedBlock(part, column + j, block);
-  PanelSource source{
-      args.b, block.begin * args.n + column, args.n, true, columns, block.size};
-  for (int64_t p = 0; p < block.size; ++p) {
-    prefetchRowAhead(source, p, columns);
-    int64_t row = source.start + p * args.n;
-    for (int64_t panel = 0; panel < panels; ++panel)
-      for (int64_t j = 0; j < kPanel; j += kWidth) {
-        int64_t n = columns - panel * kPanel - j;
-        Vec x =
-            n > 0 ? loadFactor(args.b, row + panel * kPanel + j, n) : zero();
-        store(to[panel] + p * kPanel + j, x);
-      }
-  }
-}
-
-void packPanels(const GemmArguments &args, const PackedPart &part,
-                int64_t column, DepthRange block) {
-  if (!args.transposeB)
-    return packRows(args, part, column, block);
-  int64_t end = std::min(column + 4 * kPanel, part.column + part.columns);
-  for (; column < end; column += kPanel)
-    packPanel({args.b, column * args.k + block.begin, args.k, false,
-               std::min(kPanel, args.n - column), block.size},
-              packedBlock(part, column, block), kPanel);
-}
-
 /// The panel of op(B) from `column` on as f32, in place where it can be.
 PanelB panelB(const GemmArguments &args, const PackedPart &part, int64_t column,
               DepthRange block, float *to) {
   if (packsB(args))
-    return {packedBlock(part, column, block), kPanel};
+    return {packedBlock<false>(part, column, block), kPanel};
   if (!args.packedB)
     return {static_cast<const float *>(args.b.data) + block.begin * args.n +
                 column,
@@ -164,17 +68,19 @@ PanelB panelB(const GemmArguments &args, const PackedPart &part, int64_t column,
   return {to, kPanel};
 }
 
-/// sums[rows][32] (+)= A's block times one panel of B.
-void multiplyStrip(const float *a, int64_t rows, PanelB b, DepthRange block,
-                   float *sums) {
+/// sums[rows][32] (+)= A's block times one panel of B, of `depth` floats or
+/// pairs each.
+template <bool Pairs>
+void multiplyStrip(const float *a, int64_t rows, PanelB b, int64_t depth,
+                   bool accumulate, float *sums) {
   int64_t tiles = tileCount(rows);
   for (int64_t t = 0; t < tiles; ++t) {
     int64_t from = tileBegin(rows, tiles, t);
     int64_t count = tileBegin(rows, tiles, t + 1) - from;
-    TileFunction multiply = tileFunction<kVectors>(count);
+    TileFunction multiply = tileFunction<kVectors, Pairs>(count);
     for (int64_t j = 0; j < kPanel; j += kTileColumns)
-      multiply({block.size, a + from * block.size, count, b.data + j, b.stride,
-                sums + from * kPanel + j, kPanel, block.begin > 0});
+      multiply({depth, a + from * depth, count, b.data + j, b.stride,
+                sums + from * kPanel + j, kPanel, accumulate});
   }
 }
 
@@ -223,15 +129,40 @@ void finishStrip(const GemmArguments &args, const GemmTile &tile,
   }
 }
 
+/// Whether operands are multiplied as pairs of bf16.
+bool usesPairs([[maybe_unused]] const GemmArguments &args) {
+#ifdef HOCKET_PAIRS
+  return args.a.dtype == DType::BF16 && args.b.dtype == DType::BF16 &&
+         args.k > 0;
+#else
+  return false;
+#endif
+}
+
+/// A panel of a packed B, or of what was packed of it, as pairs.
+PanelB panelOfPairs(const GemmArguments &args, const PackedPart &part,
+                    int64_t column, DepthRange block) {
+  if (!args.packedB)
+    return {packedBlock<true>(part, column, block), kPanel};
+  return {static_cast<const float *>(args.b.data) + column * pairsIn(args.k) +
+              block.begin / 2 * kPanel,
+          kPanel};
+}
+
+template <bool Pairs>
 void gemmBlock(const GemmArguments &args, const GemmTile &tile,
                const PackedPart &part, DepthRange block, float *allSums,
                const Buffers &buffers) {
+  packA<Pairs>(args, tile, block, buffers.a);
   int64_t end = std::min(tile.column + tile.columns, args.n);
   bool last = block.begin + block.size == args.k;
   for (int64_t column = tile.column; column < end; column += kPanel) {
     float *sums = allSums + (column - tile.column) * tile.rows;
-    multiplyStrip(buffers.a, tile.rows,
-                  panelB(args, part, column, block, buffers.b), block, sums);
+    PanelB b = Pairs ? panelOfPairs(args, part, column, block)
+                     : panelB(args, part, column, block, buffers.b);
+    multiplyStrip<Pairs>(buffers.a, tile.rows, b,
+                         Pairs ? pairsIn(block.size) : block.size,
+                         block.begin > 0, sums);
     if (last)
       finishStrip(args, tile, column, sums);
   }
@@ -241,15 +172,19 @@ void gemmBlock(const GemmArguments &args, const GemmTile &tile,
 bool hasFewRows(const GemmArguments &args) {
   auto bytes =
       static_cast<size_t>(args.m * (args.k + kPanel) + kWidth) * sizeof(float);
+  // Half a pair of a plain B cannot be read alone.
+  bool whole = !usesPairs(args) || args.packedB || args.k % 2 == 0;
   return args.m <= kFewRows && (args.transposeB || args.packedB) &&
-         !args.transposeA && !isF8(args.a.dtype) && args.k > 0 &&
+         !args.transposeA && !isF8(args.a.dtype) && args.k > 0 && whole &&
          bytes <= kScratchBytesPerWorker;
 }
 
 /// The sums of a panel's columns below `end`.
 void multiplyPlainPanel(const GemmArguments &args, int64_t rows, int64_t column,
                         int64_t end, FewRowsOperands operands) {
-  FewRowsFunction multiply = fewRowsFunction(args.b.dtype, rows);
+  FewRowsFunction multiply =
+      usesPairs(args) ? fewRowsFunction<DType::F32, false, true>(rows)
+                      : fewRowsFunction(args.b.dtype, rows);
   const auto *start = static_cast<const std::byte *>(args.b.data);
   float *sums = operands.sums;
   for (int64_t j = 0; j < kPanel && column + j < end; j += kWidth) {
@@ -262,7 +197,9 @@ void multiplyPlainPanel(const GemmArguments &args, int64_t rows, int64_t column,
 
 void multiplyPackedPanel(const GemmArguments &args, int64_t rows,
                          int64_t column, FewRowsOperands operands) {
-  FewRowsFunction multiply = packedRowsFunction(args.b.dtype, rows);
+  FewRowsFunction multiply = usesPairs(args)
+                                 ? fewRowsFunction<DType::F32, true, true>(rows)
+                                 : packedRowsFunction(args.b.dtype, rows);
   // A pair of bf16 is as wide as a float.
   int64_t words = args.k + args.k % 2;
   if (args.b.dtype == DType::BF16)
@@ -276,18 +213,36 @@ void multiplyPackedPanel(const GemmArguments &args, int64_t rows,
   }
 }
 
+/// A few rows of A as words, [rows][words]; how many words.
+int64_t copyRowsOfA(const GemmArguments &args, const GemmTile &tile,
+                    float *to) {
+  if (usesPairs(args)) {
+    int64_t words = pairsIn(args.k);
+    auto *from = static_cast<const uint16_t *>(args.a.data) + tile.row * args.k;
+    auto *halves = reinterpret_cast<uint16_t *>(to);
+    for (int64_t i = 0; i < tile.rows; ++i, halves += 2 * words) {
+      halves[2 * words - 1] = 0;
+      __builtin_memcpy(halves, from + i * args.k,
+                       static_cast<size_t>(args.k) * sizeof(uint16_t));
+    }
+    return words;
+  }
+  for (int64_t i = 0; i < tile.rows; ++i)
+    for (int64_t p = 0; p < args.k; p += kWidth) {
+      int64_t n = std::min(kWidth, args.k - p);
+      storeFirst(to + i * args.k + p,
+                 loadFirst(args.a, (tile.row + i) * args.k + p, n), n);
+    }
+  return args.k;
+}
+
 void gemmFewRows(const GemmArguments &args, const GemmTile &tile,
                  std::byte *scratch) {
   float *sums = reinterpret_cast<float *>(scratch);
   float *a = sums + tile.rows * kPanel;
-  for (int64_t i = 0; i < tile.rows; ++i)
-    for (int64_t p = 0; p < args.k; p += kWidth) {
-      int64_t n = std::min(kWidth, args.k - p);
-      storeFirst(a + i * args.k + p,
-                 loadFirst(args.a, (tile.row + i) * args.k + p, n), n);
-    }
+  int64_t words = copyRowsOfA(args, tile, a);
   int64_t end = std::min(tile.column + tile.columns, args.n);
-  FewRowsOperands operands{args.k, kDepth, a, args.b, 0, sums, kPanel};
+  FewRowsOperands operands{words, kDepth, a, args.b, 0, sums, kPanel};
   for (int64_t column = tile.column; column < end; column += kPanel) {
     if (args.packedB)
       multiplyPackedPanel(args, tile.rows, column, operands);
@@ -297,15 +252,15 @@ void gemmFewRows(const GemmArguments &args, const GemmTile &tile,
   }
 }
 
+template <bool Pairs>
 void multiplyVectors(const GemmArguments &args, const GemmTile &tile,
                      const PackedPart &part, float *sums, std::byte *scratch) {
   Buffers buffers(scratch);
   int64_t begin = part.depth.begin, end = begin + part.depth.size;
   do {
-    DepthRange block{begin, std::min(kDepth, end - begin)};
+    DepthRange block{begin, std::min(kDepth * kElements<Pairs>, end - begin)};
     begin += block.size;
-    packA(args, tile, block, buffers.a);
-    gemmBlock(args, tile, part, block, sums, buffers);
+    gemmBlock<Pairs>(args, tile, part, block, sums, buffers);
   } while (begin < end);
 }
 
@@ -345,24 +300,20 @@ void packPairsOfPanel(const GemmArguments &args, int64_t column,
     to[i] = 0;
 }
 
-uint16_t *packedPairs(const PackedPart &part, int64_t column,
-                      DepthRange block) {
-  std::byte *panel = part.panels[(column - part.column) / kPanel];
-  return reinterpret_cast<uint16_t *>(panel) +
-         (block.begin - part.depth.begin) * kPanel;
-}
-
 void packPanelsOfPairs(const GemmArguments &args, const PackedPart &part,
                        int64_t column, DepthRange block) {
   int64_t end = std::min(column + 4 * kPanel, part.column + part.columns);
   for (; column < end; column += kPanel)
-    packPairsOfPanel(args, column, block, packedPairs(part, column, block));
+    packPairsOfPanel(
+        args, column, block,
+        reinterpret_cast<uint16_t *>(packedBlock<true>(part, column, block)));
 }
 
 const uint16_t *tilesB(const GemmArguments &args, const PackedPart &part,
                        int64_t column, DepthRange block, uint16_t *to) {
   if (!args.packedB)
-    return packedPairs(part, column, block);
+    return reinterpret_cast<const uint16_t *>(
+        packedBlock<true>(part, column, block));
   int64_t k = args.k + args.k % 2, depth = (block.size + 31) / 32 * 32;
   const uint16_t *pairs = static_cast<const uint16_t *>(args.b.data) +
                           column * k + block.begin * kPanel;
@@ -423,6 +374,8 @@ GemmFormat formatOf(const GemmArguments &args) {
   if (usesTiles(args))
     return {!args.packedB, kTilesDepth, 2, kTileDepth};
 #endif
+  if (usesPairs(args))
+    return {!args.packedB, 2 * kDepth, 2, 2};
   return {packsB(args), kDepth, 4, 1};
 }
 
@@ -432,7 +385,9 @@ void packForGemm(const GemmArguments &args, const PackedPart &part,
   if (usesTiles(args))
     return packPanelsOfPairs(args, part, column, block);
 #endif
-  packPanels(args, part, column, block);
+  if (usesPairs(args))
+    return packPanels<true>(args, part, column, block);
+  packPanels<false>(args, part, column, block);
 }
 
 void multiplyForGemm(const GemmArguments &args, const GemmTile &tile,
@@ -441,7 +396,9 @@ void multiplyForGemm(const GemmArguments &args, const GemmTile &tile,
   if (usesTiles(args))
     return multiplyTileBlocks(args, tile, part, sums, scratch);
 #endif
-  multiplyVectors(args, tile, part, sums, scratch);
+  if (usesPairs(args))
+    return multiplyVectors<true>(args, tile, part, sums, scratch);
+  multiplyVectors<false>(args, tile, part, sums, scratch);
 }
 
 using FewRowsGemm = void (*)(const GemmArguments &, const GemmTile &,

@@ -189,6 +189,10 @@ extern const AttentionBackwardFn attentionBackwardPart;
 extern const AttentionDeltaFn attentionDelta;
 } // namespace avx512
 
+namespace avx512_bf16 {
+extern const GemmKernels gemmKernels;
+} // namespace avx512_bf16
+
 namespace amx {
 extern const GemmKernels gemmKernels;
 } // namespace amx
@@ -197,6 +201,8 @@ extern const GemmKernels gemmKernels;
 inline const GemmKernels &gemmKernelsOf(const Workers &workers) {
   if (workers.isa() == Isa::Amx)
     return amx::gemmKernels;
+  if (workers.isa() == Isa::Avx512Bf16)
+    return avx512_bf16::gemmKernels;
   return workers.isa() == Isa::Avx512 ? avx512::gemmKernels : avx2::gemmKernels;
 }
 inline const RowKernels &rowKernelsOf(const Workers &workers) {

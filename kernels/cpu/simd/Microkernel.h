@@ -9,7 +9,8 @@
 /// [k][lda] (a column of the GEMM's left side is contiguous), B [k][ldb].
 /// One step of k loads kVectors vectors of B, broadcasts each row's element of
 /// A, and does rows * kVectors multiply-adds on as many accumulators: 14 x 32
-/// of the 32 registers of AVX-512, 6 x 16 of the 16 of AVX2.
+/// of the 32 registers of AVX-512, 6 x 16 of the 16 of AVX2. An element of A or
+/// B may be a pair of bf16, two steps of k, instead of a float.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +37,8 @@ struct TileOperands {
   bool accumulate; ///< else C is overwritten
 };
 
-template <int Rows, int Vectors> void multiplyTile(const TileOperands &t) {
+template <int Rows, int Vectors, bool Pairs>
+void multiplyTile(const TileOperands &t) {
   Vec sum[Rows][Vectors];
 #pragma unroll
   for (int i = 0; i < Rows; ++i)
@@ -54,7 +56,8 @@ template <int Rows, int Vectors> void multiplyTile(const TileOperands &t) {
       Vec factor = broadcast(a[i]);
 #pragma unroll
       for (int v = 0; v < Vectors; ++v)
-        sum[i][v] = fma(factor, row[v], sum[i][v]);
+        sum[i][v] = Pairs ? dotPairs(factor, row[v], sum[i][v])
+                          : fma(factor, row[v], sum[i][v]);
     }
   }
 #pragma unroll
@@ -68,8 +71,9 @@ template <int Rows, int Vectors> void multiplyTile(const TileOperands &t) {
 
 using TileFunction = void (*)(const TileOperands &);
 
-template <int Vectors> TileFunction tileFunction(int64_t rows) {
-#define HOCKET_ROWS(n) multiplyTile<n, Vectors>
+template <int Vectors, bool Pairs = false>
+TileFunction tileFunction(int64_t rows) {
+#define HOCKET_ROWS(n) multiplyTile<n, Vectors, Pairs>
   static constexpr TileFunction functions[] = {
       HOCKET_ROWS(1),  HOCKET_ROWS(2),  HOCKET_ROWS(3),  HOCKET_ROWS(4),
       HOCKET_ROWS(5),  HOCKET_ROWS(6),

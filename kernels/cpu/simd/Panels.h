@@ -133,16 +133,8 @@ HOCKET_INLINE void transposeRows(const PanelSource &s, float *to,
     transposeRows(s, to, width);
 }
 
-/// Two rows of floats that came from bf16 as one row of pairs.
-HOCKET_INLINE void storePairs(Vec even, Vec odd, uint16_t *to) {
-#ifdef __AVX512F__
-  IntVec low = _mm512_srli_epi32(_mm512_castps_si512(even), 16);
-  _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_castps_si512(odd)));
-#else
-  IntVec low = _mm256_srli_epi32(_mm256_castps_si256(even), 16);
-  _mm256_storeu_si256(reinterpret_cast<IntVec *>(to),
-                      _mm256_or_si256(low, _mm256_castps_si256(odd)));
-#endif
+HOCKET_INLINE void storeWords(uint16_t *to, Vec pairs) {
+  store(reinterpret_cast<float *>(to), pairs);
 }
 
 /// A panel of up to 32 columns of bf16 as [ceil(k / 2)][32][2]: rows k and
@@ -158,9 +150,10 @@ HOCKET_INLINE void storePairs(Vec even, Vec odd, uint16_t *to) {
     packPanel(some, part, width);
     for (int64_t i = 0; i < some.k; i += 2)
       for (int64_t j = 0; j < width; j += kWidth)
-        storePairs(load(part + i * width + j),
-                   i + 1 < some.k ? load(part + (i + 1) * width + j) : zero(),
-                   to + (p + i) * width + 2 * j);
+        storeWords(to + (p + i) * width + 2 * j,
+                   pairsOf(load(part + i * width + j),
+                           i + 1 < some.k ? load(part + (i + 1) * width + j)
+                                          : zero()));
   }
 }
 

@@ -353,6 +353,28 @@ HOCKET_INLINE Vec secondOfPairs(Vec pairs) {
 #endif
 }
 
+/// Lanes that hold two bf16, the first of them in the lower 16 bits; both are
+/// floats that a bf16 can hold.
+HOCKET_INLINE Vec pairsOf(Vec first, Vec second) {
+#ifdef __AVX512F__
+  IntVec low = _mm512_srli_epi32(_mm512_castps_si512(first), 16);
+  return _mm512_castsi512_ps(_mm512_or_si512(low, _mm512_castps_si512(second)));
+#else
+  IntVec low = _mm256_srli_epi32(_mm256_castps_si256(first), 16);
+  return _mm256_castsi256_ps(_mm256_or_si256(low, _mm256_castps_si256(second)));
+#endif
+}
+/// c plus both products of pairs of bf16, the second first, as VDPBF16PS of
+/// AVX-512 has it (which takes subnormal numbers for zero).
+HOCKET_INLINE Vec dotPairs(Vec a, Vec b, Vec c) {
+#ifdef __AVX512BF16__
+  return _mm512_dpbf16_ps(c, __m512bh(a), __m512bh(b));
+#else
+  return fma(firstOfPairs(a), firstOfPairs(b),
+             fma(secondOfPairs(a), secondOfPairs(b), c));
+#endif
+}
+
 //===----------------------------------------------------------------------===//
 // Typed memory
 //===----------------------------------------------------------------------===//

@@ -485,7 +485,7 @@ TEST_F(RuntimeCommands, TheDoctorLooksAround) {
                       HOCKET_RUNTIME_PROGRAM + " doctor");
   EXPECT_EQ(bad.status, 1);
   EXPECT_THAT(bad.text, HasSubstr("HOCKET_CPU_ISA is 'mmx', expected avx2, "
-                                  "avx512 or amx"));
+                                  "avx512, avx512_bf16 or amx"));
 }
 
 TEST_F(RuntimeCommands, WrongCommandLinesExitWithTwo) {

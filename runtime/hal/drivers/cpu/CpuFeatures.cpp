@@ -23,7 +23,7 @@ StatusOr<Isa> hal::chooseIsa() {
       name = "avx512";
     if (!kernels::parseIsa(name, cap))
       return invalidArgument("HOCKET_CPU_ISA is '" + std::string(text) +
-                             "', expected avx2, avx512 or amx");
+                             "', expected avx2, avx512, avx512_bf16 or amx");
   }
   if (!kernels::cpuSupports(Isa::Avx2))
     return failedPrecondition("this processor has no AVX2, FMA and F16C, "

@@ -17,8 +17,8 @@ namespace hocket::hal {
 
 /// The best instruction set of this machine, at most what the environment
 /// variable HOCKET_CPU_ISA says: "avx2" (or "x86-64-v3"), "avx512" (or
-/// "x86-64-v4"), "amx". InvalidArgument for another value, FailedPrecondition
-/// if the machine has not even AVX2.
+/// "x86-64-v4"), "avx512_bf16", "amx". InvalidArgument for another value,
+/// FailedPrecondition if the machine has not even AVX2.
 StatusOr<kernels::Isa> chooseIsa();
 
 /// Whether code for `variant` ("x86-64-v3", "x86-64-v4") runs under `isa`.
