@@ -103,11 +103,28 @@ void softmaxGradient(const CrossEntropyBackwardArguments &args, int64_t token,
   }
 }
 
+/// Several parts at a time, so that no sum waits for itself and memory is read
+/// in as many places at once: one alone comes slower than it can be added.
 double sumOfSquares(ConstView values, int64_t start, int64_t n) {
-  DoubleSum sum;
-  for (int64_t i = 0; i < n; i += kWidth)
-    addSquares(sum, loadFirst(values, start + i, n - i));
-  return sumOf(sum);
+  constexpr int64_t parts = 4, ahead = 256;
+  const auto *bytes = static_cast<const char *>(values.data);
+  int64_t element = bytesOf(values.dtype);
+  int64_t size = (n / parts + kWidth - 1) / kWidth * kWidth;
+  DoubleSum sums[parts];
+  for (int64_t i = 0; i < size; i += kWidth)
+#pragma unroll
+    for (int64_t part = 0; part < parts; ++part) {
+      int64_t at = part * size + i;
+      __builtin_prefetch(bytes + (start + at + ahead) * element);
+      if (at < n)
+        addSquares(sums[part], loadFirst(values, start + at, n - at));
+    }
+  double sum = 0;
+  for (int64_t at = parts * size; at < n; at += kWidth)
+    addSquares(sums[0], loadFirst(values, start + at, n - at));
+  for (const DoubleSum &part : sums)
+    sum += sumOf(part);
+  return sum;
 }
 
 } // namespace
