@@ -4,7 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kernels/cpu/Isa.h"
 #include <cstdint>
+
 #include <immintrin.h>
 
 namespace hocket::benchmarks {
@@ -48,10 +50,11 @@ namespace {
 
 } // namespace
 
-/// Multiplies and adds on registers only; returns how many FLOPs that were.
-double multiplyAdds(int64_t rounds) {
-  return __builtin_cpu_supports("avx512f") ? multiplyAddsAvx512(rounds)
-                                           : multiplyAddsAvx2(rounds);
+/// Multiplies and adds on registers only, with the vectors of `isa`; returns
+/// how many FLOPs that were.
+double multiplyAdds(int64_t rounds, kernels::Isa isa) {
+  return isa >= kernels::Isa::Avx512 ? multiplyAddsAvx512(rounds)
+                                     : multiplyAddsAvx2(rounds);
 }
 
 } // namespace hocket::benchmarks

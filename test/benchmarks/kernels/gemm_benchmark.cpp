@@ -8,9 +8,11 @@
 /// Times our GEMMs, those of oneDNN where it was found, and the
 /// processor's peak (a loop of multiply-adds on registers), in turns, and
 /// prints medians of the ratios: the speed of a shared machine varies too
-/// much for anything else. `gemm_benchmark [THREADS [ROUNDS [cpu]]]`; with
-/// `cpu` the clock is the processor time of the process over its threads, which
-/// other programs on the same cores disturb less than they do the wall clock.
+/// much for anything else. `gemm_benchmark [THREADS [ROUNDS [cpu [ISA]]]]`;
+/// with `cpu` the clock is the processor time of the process over its threads,
+/// which other programs on the same cores disturb less than they do the wall
+/// clock. ISA is one of HOCKET_CPU_ISA's; oneDNN has ONEDNN_MAX_CPU_ISA for
+/// that.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +33,7 @@ using namespace hocket::kernels;
 using namespace hocket::kernels::test;
 
 namespace hocket::benchmarks {
-double multiplyAdds(int64_t rounds); // Peak.cpp
+double multiplyAdds(int64_t rounds, Isa isa); // Peak.cpp
 } // namespace hocket::benchmarks
 
 namespace {
@@ -64,7 +66,8 @@ double median(std::vector<double> values) {
 double peak(Workers &workers, const Clock &clock) {
   std::atomic<int64_t> flops = 0;
   auto task = [&](int64_t, int) {
-    flops += static_cast<int64_t>(hocket::benchmarks::multiplyAdds(200000));
+    flops += static_cast<int64_t>(
+        hocket::benchmarks::multiplyAdds(200000, workers.isa()));
   };
   double time = clock.time([&] { workers.run(workers.count(), task); });
   return static_cast<double>(flops) / time;
@@ -173,7 +176,13 @@ int main(int argc, char **argv) {
                     ? std::atoi(argv[1])
                     : static_cast<int>(std::thread::hardware_concurrency());
   int rounds = argc > 2 ? std::atoi(argv[2]) : 9;
-  TestWorkers workers(std::max(threads, 1));
+  Isa isa = bestIsa();
+  if (argc > 4 && (!parseIsa(argv[4], isa) || !cpuSupports(isa))) {
+    std::fprintf(stderr, "gemm_benchmark: no instruction set '%s' here\n",
+                 argv[4]);
+    return 2;
+  }
+  TestWorkers workers(std::max(threads, 1), isa);
   Clock clock{argc > 3 && std::string_view(argv[3]) == "cpu", workers.count()};
   std::printf("%d threads, %s\n", workers.count(),
               std::string(nameOf(workers.isa())).c_str());

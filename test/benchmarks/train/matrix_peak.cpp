@@ -6,28 +6,34 @@
 ///
 /// \file
 /// Times loops of multiply-adds on registers, on every core at once, and
-/// prints GFLOP/s as JSON: f32, and bf16 through the best instruction that
-/// the processor has (AMX tiles, AVX-512 dot products, or f32's own).
+/// prints GFLOP/s as JSON: f32, and bf16 through the instruction that kernels
+/// use (AMX tiles, AVX-512 dot products, or f32's own). HOCKET_CPU_ISA says for
+/// which instruction set; without it, for the one that programs would use.
 ///
 //===----------------------------------------------------------------------===//
+
+#include "kernels/cpu/Isa.h"
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <immintrin.h>
-#include <sys/syscall.h>
+#include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
+using hocket::kernels::Isa;
+
 namespace hocket::benchmarks {
-double multiplyAdds(int64_t rounds); // Peak.cpp
+double multiplyAdds(int64_t rounds, Isa isa); // Peak.cpp
 } // namespace hocket::benchmarks
 
 namespace {
 
-using Loop = double (*)(int64_t rounds); // returns the FLOPs done
+using Loop = std::function<double(int64_t rounds)>; // returns the FLOPs done
 
 [[gnu::target("avx512f,avx512bf16")]] double dotProducts(int64_t rounds) {
   __m512 sums[24];
@@ -77,14 +83,8 @@ struct alignas(64) TileShapes {
   return static_cast<double>(rounds) * 4 * 16 * 16 * 32 * 2;
 }
 
-/// Linux keeps tile data off until a process asks for it.
-bool tilesPermitted() {
-  constexpr long requestPermission = 0x1023, tileData = 18;
-  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
-}
-
 /// GFLOP/s of `loop` on `threads` threads, over about 0.4 s.
-double measure(Loop loop, unsigned threads) {
+double measure(const Loop &loop, unsigned threads) {
   using Clock = std::chrono::steady_clock;
   std::atomic<double> total = 0;
   auto start = Clock::now(), end = start + std::chrono::milliseconds(400);
@@ -106,25 +106,23 @@ double measure(Loop loop, unsigned threads) {
 } // namespace
 
 int main() {
+  Isa cap = Isa::Amx;
+  const char *wanted = std::getenv("HOCKET_CPU_ISA");
+  if (wanted && !hocket::kernels::parseIsa(wanted, cap)) {
+    std::fprintf(stderr, "matrix_peak: no instruction set '%s'\n", wanted);
+    return 2;
+  }
+  Isa isa = hocket::kernels::bestIsa(cap);
   unsigned threads = std::thread::hardware_concurrency();
-  Loop bf16 = hocket::benchmarks::multiplyAdds;
-  const char *instruction = "f32 multiply-add";
-  if (__builtin_cpu_supports("avx512bf16")) {
-    bf16 = dotProducts;
-    instruction = "vdpbf16ps";
-  }
-  if (__builtin_cpu_supports("amx-bf16") && tilesPermitted()) {
-    bf16 = tileGemms;
-    instruction = "tdpbf16ps";
-  }
-  double fp32 = measure(hocket::benchmarks::multiplyAdds, threads);
-  double best = measure(bf16, threads);
-  if (best < fp32) { // then bf16 gains nothing over converting to f32
-    best = fp32;
-    instruction = "f32 multiply-add";
-  }
-  std::printf("{\"threads\": %u, \"fp32\": %.1f, \"bf16\": %.1f, "
-              "\"bf16_instruction\": \"%s\"}\n",
-              threads, fp32, best, instruction);
+  Loop floats = [isa](int64_t rounds) {
+    return hocket::benchmarks::multiplyAdds(rounds, isa);
+  };
+  double fp32 = measure(floats, threads), bf16 = fp32;
+  if (isa >= Isa::Avx512Bf16)
+    bf16 = measure(isa == Isa::Amx ? tileGemms : dotProducts, threads);
+  std::printf("{\"threads\": %u, \"isa\": \"%s\", \"fp32\": %.1f, \"bf16\": "
+              "%.1f}\n",
+              threads, std::string(hocket::kernels::nameOf(isa)).c_str(), fp32,
+              bf16);
   return 0;
 }
