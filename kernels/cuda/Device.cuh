@@ -472,7 +472,8 @@ HOCKET_DEVICE bool isLast(unsigned &arrived, unsigned blocks) {
   return last;
 }
 
-/// Sums of this group's parts, group, group + Groups and so on, in order.
+/// Sums of this group's parts, of which there are `Groups`: group, group +
+/// Groups and so on, in order.
 template <int Groups, int Parts, int Vectors, int N>
 HOCKET_DEVICE void addParts(const Pack<float, N> (&partials)[Parts][Vectors],
                             int vector, int group, float *sums) {
@@ -480,8 +481,10 @@ HOCKET_DEVICE void addParts(const Pack<float, N> (&partials)[Parts][Vectors],
   for (int i = 0; i < N; ++i)
     sums[i] = 0;
 #pragma unroll 4
-  for (int part = group; part < Parts; part += Groups) {
-    Pack<float, N> one = partials[part][vector];
+  for (int first = 0; first < Parts; first += Groups) {
+    if (Parts % Groups != 0 && first + group >= Parts)
+      break;
+    Pack<float, N> one = partials[first + group][vector];
 #pragma unroll
     for (int i = 0; i < N; ++i)
       sums[i] += one.at[i];

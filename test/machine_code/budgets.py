@@ -182,7 +182,8 @@ LOAD = re.compile(r"load(Aligned)?<(\d+)>\(((?:in|out)\d+)")
 STORE = re.compile(r"store\((out\d+)")
 RESULT = re.compile(r"Pack<\w+, (\d+)> result|float result\d+\[(\d+)\]")
 VALUE = re.compile(r"const (?:float|bool|int) ([a-z]+)\d+ = ")
-PARTIAL = re.compile(r"Pack<float, (\d+)> partials\[")
+PARTIAL = re.compile(r"Pack<float, (\d+)> partials\[\d+\]\[(\d+)\]")
+ADDED = re.compile(r"addParts<(\d+)>")
 HELD = re.compile(r"Pack<(\w+), (\d+)> held\d+\[(\d+)\]")
 KEPT = re.compile(r"float kept\d+\[(\d+)\]\[(\d+)\]")
 ROW = re.compile(r"^(\w[\w -]*?)\s+([\d.]+)(?:\s+over ([\d.]+): (.*))?$")
@@ -215,7 +216,9 @@ def content_of(text):
         found[f"narrow {kind}"] += times[-1] * width * has_narrow
 
     width = next((int(a or b) for a, b in RESULT.findall(text)), 1)
-    partial = next((int(n) * 4 // ACCESS for n in PARTIAL.findall(text)), 0)
+    partial, parts = next(
+        ((int(n) * 4 // ACCESS, int(parts)) for n, parts in PARTIAL.findall(text)), (0, 0)
+    )
     for line in map(str.strip, text.splitlines()):
         if line.startswith("}"):
             times = times[:-1] or [1]
@@ -231,7 +234,8 @@ def content_of(text):
             access("stores", buffer, width)
         # Sums of a part of the rows, left for the block that is done last.
         found["stores"] += line.count("isLast(") + line.count("= packOf<") * partial
-        found["loads"] += line.count("addParts<") * partial
+        for groups in ADDED.findall(line):  # In a loop that is unrolled four times.
+            found["loads"] += min(-(-parts // int(groups)), 4) * partial
         found["8-bit result"] += times[-1] * width * line.count("narrowed<")
         found["loads"] += times[-1] * len(re.findall(r"\*\(in\d+|toFloat\(out\d+\[row", line))
         found["stores"] += times[-1] * len(re.findall(r"^out\d+\[row\]", line))
