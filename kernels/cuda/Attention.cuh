@@ -46,6 +46,8 @@ template <class Shape> struct SequenceWalk {
   const AttentionCall &call;
   Head<Shape> head;
   int firstQuery;
+  TileDocuments documents = tileDocuments<Shape>(call, head.b, firstQuery);
+  RowsSee<Shape> see{call, head.b, placeOf(0)};
 
   HOCKET_MEMBER Place begin() const { return seen(0); }
   HOCKET_MEMBER Place next(Place key) const { return seen(key + kTileRows); }
@@ -59,8 +61,8 @@ template <class Shape> struct SequenceWalk {
     copyRows(to, v + head.key(), head.keyPitch, key, Shape::keys);
   }
   HOCKET_MEMBER void hide(Scores &scores, Place key) const {
-    if (!tilesSeeAll<Shape>(call, head.b, firstQuery, key))
-      hideScores<Shape>(scores, call, head.b, placeOf(key));
+    if (!tilesSeeAll<Shape>(call, documents, firstQuery, key))
+      hideKeys(scores, neutral<Max>(), call, see, placeOf(key));
   }
   HOCKET_MEMBER void drop(Scores &scores, Place key) const {
     KeptScores<Shape, true, 8>(call, placeOf(key), head).apply(scores);
@@ -71,8 +73,9 @@ private:
     return {firstQuery + static_cast<int>(threadIdx.x) / 32 * 16, key};
   }
   HOCKET_MEMBER Place seen(int key) const {
+#pragma unroll 1
     while (key < Shape::keys &&
-           !tilesMeet<Shape>(call, head.b, firstQuery, key))
+           !tilesMeet<Shape>(call, documents, firstQuery, key))
       key += kTileRows;
     return key;
   }
@@ -115,11 +118,13 @@ HOCKET_DEVICE void attendToTiles(const Walk &walk, const Rows &queries,
   waitForCopies<0>(); // Of the queries, where no key was met.
 }
 
-/// Budget of 128: 200 registers; a thread: 1900 instructions, 32 loads, 34
+/// Budget of 128: 216 registers; a thread: 1900 instructions, 32 loads, 34
 /// stores, 72 shared.
-/// Budget of 64: 136 registers; a thread: 2200 instructions, 16 loads, 18
+/// Budget of 128 documents: 216 registers; a thread: 1900 instructions, 36
+/// loads, 34 stores, 72 shared.
+/// Budget of 64: 136 registers; a thread: 1350 instructions, 16 loads, 18
 /// stores, 36 shared.
-/// Budget of 64 dropout: 128 registers; a thread: 3350 instructions, 16 loads,
+/// Budget of 64 dropout: 128 registers; a thread: 2700 instructions, 16 loads,
 /// 18 stores, 36 shared.
 template <class Shape>
 HOCKET_DEVICE void
@@ -150,43 +155,52 @@ attentionForward(const typename Shape::T *q, const typename Shape::T *k,
 //===----------------------------------------------------------------------===//
 
 /// Of scores in p and of do . v in ds, of the tiles of queries and keys that
-/// begin at `query` and `key`: p, the probabilities with dropout, and ds, the
-/// gradient of the scores.
-template <class Shape, bool queriesInRows>
-HOCKET_DEVICE void gradientOfTiles(Scores &p, Scores &ds,
-                                   const AttentionCall &call, int query,
-                                   int key, const Head<Shape> &head,
-                                   const float *lse, const float *delta) {
+/// begin at `query` and `key`, 8 NTiles of those in columns: p, the
+/// probabilities with dropout, and ds, the gradient of the scores. Of what does
+/// not see each other hide(numbers, place) makes 0; lseOf(place, j, i) and
+/// deltaOf(place, j, i) are those of a number's query, and anything finite
+/// where it does not exist.
+template <class Shape, bool queriesInRows, int NTiles, class Hide, class Lse,
+          class Delta>
+HOCKET_DEVICE void
+gradientOfTiles(float (&p)[NTiles][4], float (&ds)[NTiles][4],
+                const AttentionCall &call, int query, int key,
+                const Head<Shape> &head, const TileDocuments &documents,
+                Hide hide, Lse lseOf, Delta deltaOf) {
+  constexpr int columns = 8 * NTiles;
+  constexpr int queries = queriesInRows ? kTileRows : columns;
+  constexpr int keys = queriesInRows ? columns : kTileRows;
   int warpRow = threadIdx.x / 32 * 16;
   WarpPlace place((queriesInRows ? query : key) + warpRow,
                   queriesInRows ? key : query);
-  auto queryOf = [=](int j, int i) {
-    return queriesInRows ? place.row(i) : place.column(j, i);
-  };
-  bool all = query + kTileRows <= Shape::queries &&
-             tilesSeeAll<Shape>(call, head.b, query, key);
-  // What does not exist has probability 0, whatever is read for it.
-  auto of = [&](const float *statistic) {
-    return [=](int j, int i) {
-      return all || queryOf(j, i) < Shape::queries
-                 ? statistic[head.statistic() + queryOf(j, i)]
-                 : 0.0f;
-    };
-  };
-  findProbabilities<Shape, queriesInRows>(p, call, head.b, place, all, of(lse));
-  KeptScores<Shape, queriesInRows, 8> kept(call, place, head);
-  gradientOfScores(p, ds, kept, of(delta));
+  findProbabilities<Shape>(p, [&](int j, int i) { return lseOf(place, j, i); });
+  if (query + queries > Shape::queries ||
+      !tilesSeeAll<Shape, queries, keys>(call, documents, query, key))
+    hide(p, place);
+  KeptScores<Shape, queriesInRows, NTiles> kept(call, place, head);
+  gradientOfScores(p, ds, kept,
+                   [&](int j, int i) { return deltaOf(place, j, i); });
   kept.apply(p);
 }
 
-/// Budget of 64: 176 registers; a thread: 1950 instructions, 84 loads, 16
+/// A number of query `query` of a head, of [batch, heads, queries]; 0 where the
+/// query does not exist.
+template <class Shape>
+HOCKET_DEVICE float statisticOf(const float *statistic, const Head<Shape> &head,
+                                int query) {
+  return Shape::queries % kTileRows == 0 || query < Shape::queries
+             ? statistic[head.statistic() + query]
+             : 0.0f;
+}
+
+/// Budget of 64: 176 registers; a thread: 1100 instructions, 20 loads, 16
 /// stores, 56 shared.
-/// Budget of 64 dropout: 176 registers; a thread: 3250 instructions, 84 loads,
+/// Budget of 64 dropout: 176 registers; a thread: 2750 instructions, 20 loads,
 /// 16 stores, 56 shared.
-/// Budget of 128: 255 registers; a thread: 1850 instructions, 100 loads, 32
+/// Budget of 128: 255 registers; a thread: 1550 instructions, 36 loads, 32
 /// stores, 112 shared.
-/// Over: 64 bytes spilled, 24 bytes of stack: fragments of two gradients of 128
-/// columns and of their operands are more than 255 numbers.
+/// Budget of 128 documents: 255 registers; a thread: 1600 instructions, 40
+/// loads, 32 stores, 112 shared.
 template <class Shape>
 HOCKET_DEVICE void
 attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
@@ -203,13 +217,29 @@ attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
   int firstRow = queryTile<Shape>() * kTileRows;
   int warpRow = threadIdx.x / 32 * 16;
   float sums[Shape::dim / 8][4] = {};
+  TileDocuments documents = tileDocuments<Shape>(call, head.b, firstRow);
+  RowsSee<Shape> see(call, head.b, {firstRow + warpRow, 0});
+  auto hide = [&](Scores &p, const WarpPlace &place) {
+    hideKeys(p, 0.0f, call, see, place);
+  };
+  // Read once, as the queries stay.
+  float lseOfRows[2], deltaOfRows[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    int row = WarpPlace(firstRow + warpRow, 0).row(2 * half);
+    lseOfRows[half] = statisticOf(lse, head, row);
+    deltaOfRows[half] = statisticOf(delta, head, row);
+  }
+  auto of = [](const float(&rows)[2]) {
+    return [&rows](const WarpPlace &, int, int i) { return rows[i / 2]; };
+  };
 
   copyRows(queries, q + head.query(), head.queryPitch, firstRow,
            Shape::queries);
   copyRows(gradients, dO + head.query(), head.queryPitch, firstRow,
            Shape::queries);
   for (int key = 0; key < Shape::keys; key += kTileRows) {
-    if (!tilesMeet<Shape>(call, head.b, firstRow, key))
+    if (!tilesMeet<Shape>(call, documents, firstRow, key))
       continue;
     __syncthreads(); // The tiles of the last round have been read.
     copyRows(keys, k + head.key(), head.keyPitch, key, Shape::keys);
@@ -220,7 +250,8 @@ attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
     Scores p, ds;
     multiplyRows<T, Shape::dim>(p, queries, warpRow, keys);
     multiplyRows<T, Shape::dim>(ds, gradients, warpRow, values);
-    gradientOfTiles<Shape, true>(p, ds, call, firstRow, key, head, lse, delta);
+    gradientOfTiles<Shape, true>(p, ds, call, firstRow, key, head, documents,
+                                 hide, of(lseOfRows), of(deltaOfRows));
     addGemm<T, Shape::dim>(sums, ds, keys);
   }
   commitCopies(); // Where no key was met, of the queries.
@@ -230,14 +261,14 @@ attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
                            Shape::scale, Shape::scale);
 }
 
-/// Budget of 64 dropout: 255 registers; a thread: 3650 instructions, 80 loads,
-/// 32 stores, 72 shared.
-/// Budget of 128: 255 registers; a thread: 2100 instructions, 96 loads, 64
-/// stores, 144 shared.
-/// Over: 248 bytes spilled, 128 bytes of stack: fragments of two gradients of
-/// 128 columns and of their operands are more than 255 numbers.
-/// Budget of 64: 240 registers; a thread: 2000 instructions, 80 loads, 32
-/// stores, 72 shared.
+/// Budget of 64: 176 registers; a thread: 1000 instructions, 32 loads, 32
+/// stores, 40 shared.
+/// Budget of 64 dropout: 176 registers; a thread: 2250 instructions, 32 loads,
+/// 32 stores, 40 shared.
+/// Budget of 128: 255 registers; a thread: 1400 instructions, 48 loads, 64
+/// stores, 80 shared.
+/// Budget of 128 documents: 255 registers; a thread: 1500 instructions, 66
+/// loads, 64 stores, 80 shared.
 template <class Shape>
 HOCKET_DEVICE void
 attentionKeyGradient(const typename Shape::T *q, const typename Shape::T *k,
@@ -261,7 +292,8 @@ attentionKeyGradient(const typename Shape::T *q, const typename Shape::T *k,
   copyRows(values, v + start, head.keyPitch, firstRow, Shape::keys);
   for (int member = 0; member < group; ++member, ++head.h)
     for (int query = 0; query < Shape::queries; query += kTileRows) {
-      if (!tilesMeet<Shape>(call, head.b, query, firstRow))
+      TileDocuments documents = tileDocuments<Shape>(call, head.b, query);
+      if (!tilesMeet<Shape>(call, documents, query, firstRow))
         continue;
       __syncthreads(); // The tiles of the last round have been read.
       copyRows(queries, q + head.query(), head.queryPitch, query,
@@ -271,13 +303,30 @@ attentionKeyGradient(const typename Shape::T *q, const typename Shape::T *k,
       commitCopies();
       waitForCopies<0>();
       __syncthreads();
-      Scores p, ds;
-      multiplyRows<T, Shape::dim>(p, keys, warpRow, queries);
-      multiplyRows<T, Shape::dim>(ds, values, warpRow, gradients);
-      gradientOfTiles<Shape, false>(p, ds, call, query, firstRow, head, lse,
-                                    delta);
-      addGemm<T, Shape::dim>(valueSums, p, gradients);
-      addGemm<T, Shape::dim>(keySums, ds, queries);
+      // Half a tile at a time, so that all numbers have registers.
+      constexpr int columns = kTileRows / 2;
+      using HalfScores = float[columns / 8][4];
+      auto hide = [&](HalfScores &p, const WarpPlace &place) {
+        hideQueries<Shape>(p, call, place, [&](int j, int i) {
+          return documentOf<Shape>(call, head.b, place.column(j, i));
+        });
+      };
+      auto of = [&](const float *statistic) {
+        return [&head, statistic](const WarpPlace &place, int j, int i) {
+          return statisticOf(statistic, head, place.column(j, i));
+        };
+      };
+#pragma unroll 1
+      for (int first = 0; first < kTileRows; first += columns) {
+        HalfScores p, ds;
+        multiplyRows<T, Shape::dim>(p, keys, warpRow, queries, first);
+        multiplyRows<T, Shape::dim>(ds, values, warpRow, gradients, first);
+        gradientOfTiles<Shape, false>(p, ds, call, query + first, firstRow,
+                                      head, documents, hide, of(lse),
+                                      of(delta));
+        addGemm<T, Shape::dim>(valueSums, p, gradients, first);
+        addGemm<T, Shape::dim>(keySums, ds, queries, first);
+      }
     }
   commitCopies(); // Where no query was met, of the keys.
   waitForCopies<0>();

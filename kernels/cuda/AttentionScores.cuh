@@ -121,22 +121,84 @@ HOCKET_DEVICE void finishSoftmax(const SoftmaxRows &rows, float (&factors)[2],
 // Masks
 //===----------------------------------------------------------------------===//
 
-/// Scores of keys that a query does not see, or that do not exist, become
-/// -infinity.
+/// What the queries in a thread's two rows see.
+template <class Shape> struct RowsSee {
+  SeenKeys<Shape> rows[2];
+  HOCKET_MEMBER RowsSee(const AttentionCall &call, int b,
+                        const WarpPlace &place)
+      : rows{{call, documentOf<Shape>(call, b, place.row(0)), place.row(0)},
+             {call, documentOf<Shape>(call, b, place.row(2)), place.row(2)}} {}
+};
+
+/// Whether the positions of a tile of as many rows follow each other.
+template <class Shape, int Rows> HOCKET_DEVICE constexpr bool areInOrder() {
+  return Shape::part % Rows == 0;
+}
+
+/// Numbers of keys, in columns, that the query of a row does not see, or that
+/// do not exist, become `hidden`.
 template <class Shape, int NTiles>
-HOCKET_DEVICE void hideScores(float (&scores)[NTiles][4],
-                              const AttentionCall &call, int b,
-                              const WarpPlace &place) {
+HOCKET_DEVICE void hideKeys(float (&numbers)[NTiles][4], float hidden,
+                            const AttentionCall &call,
+                            const RowsSee<Shape> &see, const WarpPlace &place) {
+  int start = positionOf<Shape>(call.firstKey, place.firstColumn);
+  int last = Shape::keys - 1 - place.firstColumn;
+  int from[2], to[2]; // Columns that a row sees, from the first on.
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    from[half] = see.rows[half].first - start;
+    to[half] = see.rows[half].last - start;
+    to[half] = to[half] < last ? to[half] : last;
+  }
 #pragma unroll
   for (int j = 0; j < NTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      int query = place.row(i), key = place.column(j, i);
-      bool seen = key < Shape::keys;
-      if constexpr (Shape::documents) // Of what does not exist nothing is read.
-        seen = seen && query < Shape::queries;
-      if (!seen || !sees<Shape>(call, b, query, key))
-        scores[j][i] = neutral<Max>();
+      int column = 8 * j + i % 2;
+      bool isSeen = column <= to[i / 2];
+      if constexpr (SeenKeys<Shape>::haveFirst)
+        isSeen &= column >= from[i / 2];
+      if constexpr (!areInOrder<Shape, 8 * NTiles>())
+        isSeen = column <= last && see.rows[i / 2].has(positionOf<Shape>(
+                                       call.firstKey, place.column(j, i)));
+      numbers[j][i] = isSeen ? numbers[j][i] : hidden;
+    }
+}
+
+/// Numbers of queries, in columns, that do not see the key of a row, or of
+/// which one does not exist, become 0. documentOf(j, i) is that of the query of
+/// a number.
+template <class Shape, int NTiles, class Documents>
+HOCKET_DEVICE void hideQueries(float (&numbers)[NTiles][4],
+                               const AttentionCall &call,
+                               const WarpPlace &place, Documents documentOf) {
+  int start = positionOf<Shape>(call.firstQuery, place.firstColumn);
+  int last = Shape::queries - 1 - place.firstColumn;
+  int keyAt[2], from[2], to[2]; // Columns that see a row, from the first on.
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    keyAt[half] = positionOf<Shape>(call.firstKey, place.row(2 * half));
+    from[half] = Shape::causal ? keyAt[half] - start : 0, to[half] = last;
+    if constexpr (isWindowed<Shape>()) {
+      Integer end = Integer(keyAt[half]) - start + Shape::window - 1;
+      to[half] = end < last ? static_cast<int>(end) : last;
+    }
+    to[half] = place.row(2 * half) < Shape::keys ? to[half] : -1;
+  }
+#pragma unroll
+  for (int j = 0; j < NTiles; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      int column = 8 * j + i % 2;
+      bool doSee = column <= to[i / 2] && column >= from[i / 2];
+      if constexpr (!areInOrder<Shape, 8 * NTiles>())
+        doSee =
+            column <= last && place.row(i) < Shape::keys &&
+            sees<Shape>(positionOf<Shape>(call.firstQuery, place.column(j, i)),
+                        keyAt[i / 2]);
+      if constexpr (Shape::documents)
+        doSee &= keyAt[i / 2] >= documentOf(j, i);
+      numbers[j][i] = doSee ? numbers[j][i] : 0.0f;
     }
 }
 
@@ -269,31 +331,14 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Scores become probabilities, with lseOf(j, i) of the query of each number.
-/// Numbers of queries or keys that do not exist, or do not see each other,
-/// become 0; `all`: there are none.
-template <class Shape, bool queriesInRows, int NTiles, class Lse>
-HOCKET_DEVICE void
-findProbabilities(float (&p)[NTiles][4], const AttentionCall &call, int b,
-                  const WarpPlace &place, bool all, Lse lseOf) {
+template <class Shape, int NTiles, class Lse>
+HOCKET_DEVICE void findProbabilities(float (&p)[NTiles][4], Lse lseOf) {
 #pragma unroll
   for (int j = 0; j < NTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       p[j][i] =
           powerOfTwo(p[j][i] * (Shape::scale * kLog2e) - lseOf(j, i) * kLog2e);
-  if (all)
-    return;
-#pragma unroll
-  for (int j = 0; j < NTiles; ++j)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      int row = place.row(i), column = place.column(j, i);
-      int query = queriesInRows ? row : column;
-      int key = queriesInRows ? column : row;
-      if (query >= Shape::queries || key >= Shape::keys ||
-          !sees<Shape>(call, b, query, key))
-        p[j][i] = 0;
-    }
 }
 
 /// do . v in ds becomes ds = p * (mask * dp - delta), with deltaOf(j, i) of the

@@ -97,21 +97,24 @@ HOCKET_DEVICE void multiplyRows(float (&scores)[NTiles][4], Left leftOf,
   }
 }
 
-/// scores = rows row .. row + 15 of `a` times all rows of `b`, transposed.
-template <class T, int Dim>
-HOCKET_DEVICE void multiplyRows(Scores &scores, const HeadTile<T, Dim> &a,
-                                int row, const HeadTile<T, Dim> &b) {
+/// scores = rows row .. row + 15 of `a` times the 8 NTiles rows of `b` from
+/// `other` on, transposed.
+template <class T, int Dim, int NTiles>
+HOCKET_DEVICE void multiplyRows(float (&scores)[NTiles][4],
+                                const HeadTile<T, Dim> &a, int row,
+                                const HeadTile<T, Dim> &b, int other = 0) {
   auto leftOf = [&](int k, unsigned(&left)[4]) { a.fragment(left, row, k); };
-  multiplyRows<T, Dim>(scores, leftOf, b, 0);
+  multiplyRows<T, Dim>(scores, leftOf, b, other);
 }
 
-/// sums += scores times the 64 rows of `b`, a tile of Dim columns; sums[j] has
-/// columns 8 j .. 8 j + 7.
-template <class T, int Dim, class Rows>
-HOCKET_DEVICE void addGemm(float (&sums)[Dim / 8][4], const Scores &scores,
-                           const Rows &b) {
+/// sums += scores times the 8 NTiles rows of `b` from `row` on, a tile of Dim
+/// columns; sums[j] has columns 8 j .. 8 j + 7.
+template <class T, int Dim, int NTiles, class Rows>
+HOCKET_DEVICE void addGemm(float (&sums)[Dim / 8][4],
+                           const float (&scores)[NTiles][4], const Rows &b,
+                           int row = 0) {
 #pragma unroll
-  for (int k = 0; k < 4; ++k) {
+  for (int k = 0; k < NTiles / 2; ++k) {
     const float *low = scores[2 * k], *high = scores[2 * k + 1];
     unsigned left[4] = {
         packPair<T>(low[0], low[1]), packPair<T>(low[2], low[3]),
@@ -119,7 +122,7 @@ HOCKET_DEVICE void addGemm(float (&sums)[Dim / 8][4], const Scores &scores,
 #pragma unroll
     for (int j = 0; j < Dim / 8; j += 2) {
       unsigned right[4];
-      b.rowsAsRows(right, 16 * k, 8 * j);
+      b.rowsAsRows(right, row + 16 * k, 8 * j);
       multiplyAdd<T>(sums[j], left, right[0], right[1]);
       multiplyAdd<T>(sums[j + 1], left, right[2], right[3]);
     }
@@ -194,22 +197,60 @@ template <class Shape> HOCKET_DEVICE bool sees(int query, int key) {
   return seen;
 }
 
-/// The first position that query `query` of sequence `b` sees in its document.
+/// The first position that query `query` of sequence `b` sees in its document;
+/// 0 where documents share no sequences, and of a query that does not exist.
+/// One load: where many keys are tested, of a row once and for all.
 template <class Shape>
 HOCKET_DEVICE int documentOf(const AttentionCall &call, int b, int query) {
-  return positionOf<Shape>(call.firstQuery, query) -
-         call.positions[Integer(b) * Shape::queries + query];
+  if constexpr (Shape::documents)
+    return query < Shape::queries
+               ? positionOf<Shape>(call.firstQuery, query) -
+                     call.positions[Integer(b) * Shape::queries + query]
+               : 0;
+  return 0;
 }
 
-/// Whether a query of sequence `b` sees a key, both of which exist.
-template <class Shape>
-HOCKET_DEVICE bool sees(const AttentionCall &call, int b, int query, int key) {
-  int keyAt = positionOf<Shape>(call.firstKey, key);
-  bool seen = sees<Shape>(positionOf<Shape>(call.firstQuery, query), keyAt);
-  if constexpr (Shape::documents)
-    seen = seen && keyAt >= documentOf<Shape>(call, b, query);
-  return seen;
+/// The same of the first and the last query of a tile.
+struct TileDocuments {
+  int first, last;
+};
+/// Of `Queries` queries of sequence `b` from `query` on, which exists.
+template <class Shape, int Queries = kTileRows>
+HOCKET_DEVICE TileDocuments tileDocuments(const AttentionCall &call, int b,
+                                          int query) {
+  int last = query + Queries < Shape::queries ? query + Queries - 1
+                                              : Shape::queries - 1;
+  return {documentOf<Shape>(call, b, query), documentOf<Shape>(call, b, last)};
 }
+
+/// Whether a window leaves out any key.
+template <class Shape> HOCKET_DEVICE constexpr bool isWindowed() {
+  return Shape::window > 0 && Shape::window < 0x7fffffff;
+}
+
+/// The positions of the keys that a query sees, of those that exist: found
+/// for many keys, of which each then takes two comparisons.
+template <class Shape> struct SeenKeys {
+  /// Whether any query has a first one.
+  static constexpr bool haveFirst = isWindowed<Shape>() || Shape::documents;
+  int first, last;
+
+  /// Of query `query`, whose documentOf() is `document`; none where it does not
+  /// exist.
+  HOCKET_MEMBER SeenKeys(const AttentionCall &call, int document, int query)
+      : first(document), last(-1) {
+    int position = positionOf<Shape>(call.firstQuery, query);
+    if (query < Shape::queries)
+      last = Shape::causal ? position : 0x7fffffff;
+    if constexpr (isWindowed<Shape>()) {
+      int edge = position - static_cast<int>(Shape::window) + 1;
+      first = edge > first ? edge : first;
+    }
+  }
+  HOCKET_MEMBER bool has(int position) const {
+    return position <= last && (!haveFirst || position >= first);
+  }
+};
 
 /// Whether tiles of as many rows lie within one part each.
 template <class Shape, int Queries, int Keys>
@@ -217,32 +258,43 @@ HOCKET_DEVICE constexpr bool areWithinParts() {
   return Shape::part % Queries == 0 && Shape::part % Keys == 0;
 }
 
-/// Whether any of `Queries` queries of sequence `b` from `query` on, which
-/// exists, may see any of `Keys` keys. Tiles that cross a border between parts
-/// are taken to.
+/// How far the position of query `query` is behind that of key `key`. Both are
+/// at least 0, so that it fits.
+template <class Shape>
+HOCKET_DEVICE int distanceOf(const AttentionCall &call, int query, int key) {
+  return static_cast<int>(
+      static_cast<unsigned>(positionOf<Shape>(call.firstQuery, query)) -
+      static_cast<unsigned>(positionOf<Shape>(call.firstKey, key)));
+}
+
+/// Whether any of `Queries` queries from `query` on, of which the first exists
+/// and which have `documents`, may see any of `Keys` keys. Tiles that cross a
+/// border between parts are taken to.
 template <class Shape, int Queries = kTileRows, int Keys = kTileRows>
-HOCKET_DEVICE bool tilesMeet(const AttentionCall &call, int b, int query,
+HOCKET_DEVICE bool tilesMeet(const AttentionCall &call,
+                             const TileDocuments &documents, int query,
                              int key) {
   if constexpr (!Shape::causal && Shape::window == 0)
     return true;
   if constexpr (!areWithinParts<Shape, Queries, Keys>())
     return true;
-  Integer firstQuery = positionOf<Shape>(call.firstQuery, query);
-  Integer firstKey = positionOf<Shape>(call.firstKey, key);
+  int distance = distanceOf<Shape>(call, query, key);
   bool meet = true;
   if constexpr (Shape::causal)
-    meet = firstKey <= firstQuery + Queries - 1;
+    meet = distance > -Queries;
   if constexpr (Shape::window > 0)
-    meet = meet && firstKey + Keys - 1 > firstQuery - Shape::window;
+    meet = meet && distance < Shape::window + (Keys - 1);
   if constexpr (Shape::documents) // The first query's begins first.
-    meet = meet && firstKey + Keys - 1 >= documentOf<Shape>(call, b, query);
+    meet =
+        meet && documents.first - positionOf<Shape>(call.firstKey, key) < Keys;
   return meet;
 }
 
 /// Whether all of `Queries` queries see all of `Keys` keys, which all exist; it
 /// may be false where they do.
 template <class Shape, int Queries = kTileRows, int Keys = kTileRows>
-HOCKET_DEVICE bool tilesSeeAll(const AttentionCall &call, int b, int query,
+HOCKET_DEVICE bool tilesSeeAll(const AttentionCall &call,
+                               const TileDocuments &documents, int query,
                                int key) {
   if (key + Keys > Shape::keys)
     return false;
@@ -250,18 +302,14 @@ HOCKET_DEVICE bool tilesSeeAll(const AttentionCall &call, int b, int query,
     return true;
   if constexpr (!areWithinParts<Shape, Queries, Keys>())
     return false;
-  Integer firstQuery = positionOf<Shape>(call.firstQuery, query);
-  Integer firstKey = positionOf<Shape>(call.firstKey, key);
+  int distance = distanceOf<Shape>(call, query, key);
   bool all = true;
   if constexpr (Shape::causal)
-    all = firstKey + Keys - 1 <= firstQuery;
+    all = distance >= Keys - 1;
   if constexpr (Shape::window > 0)
-    all = all && firstKey > firstQuery + Queries - 1 - Shape::window;
-  if constexpr (Shape::documents) {
-    int last = query + Queries < Shape::queries ? query + Queries - 1
-                                                : Shape::queries - 1;
-    all = all && firstKey >= documentOf<Shape>(call, b, last);
-  }
+    all = all && distance <= Shape::window - Queries;
+  if constexpr (Shape::documents) // The last query's begins last.
+    all = all && positionOf<Shape>(call.firstKey, key) >= documents.last;
   return all;
 }
 

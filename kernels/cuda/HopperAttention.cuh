@@ -103,6 +103,8 @@ HOCKET_DEVICE void fetchRows(const SwizzledTile<T, Rows, Dim> &to,
 /// registers; a thread: 7600 instructions, 5 loads, 18 stores.
 /// Budget of 128: 168 registers, 24 of 24 registers, 192 of 240 registers; a
 /// thread: 2300 instructions, 8 loads, 34 stores.
+/// Budget of 128 documents: 168 registers, 24 of 24 registers, 192 of 240
+/// registers; a thread: 2300 instructions, 12 loads, 34 stores.
 template <class Shape>
 HOCKET_DEVICE void
 hopperAttentionForward(const TensorMap &q, const TensorMap &k,
@@ -127,10 +129,12 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
   };
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
   int firstRow = queryTile<Shape>() * own;
+  TileDocuments documents = tileDocuments<Shape, own>(call, head.b, firstRow);
   // The first tile of keys from `key` on that any query sees.
   auto seen = [&](int key) {
+#pragma unroll 1
     while (key < Shape::keys &&
-           !tilesMeet<Shape, own, side>(call, head.b, firstRow, key))
+           !tilesMeet<Shape, own, side>(call, documents, firstRow, key))
       key += side;
     return key;
   };
@@ -173,11 +177,12 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
     int groupRow = warpgroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
     GroupSums<Shape> sums = {};
     SoftmaxRows rows;
+    RowsSee<Shape> see(call, head.b, {warpRow, 0});
     Wgmma wgmma;
     auto soften = [&](GroupScores<side> &scores, int key) {
       WarpPlace place(warpRow, key);
-      if (!tilesSeeAll<Shape, own, side>(call, head.b, firstRow, key))
-        hideScores<Shape>(scores, call, head.b, place);
+      if (!tilesSeeAll<Shape, own, side>(call, documents, firstRow, key))
+        hideKeys(scores, neutral<Max>(), call, see, place);
       softmaxStep<Shape>(scores, rows);
       KeptScores<Shape, true, side / 8>(call, place, head).apply(scores);
     };
@@ -232,12 +237,14 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
 // Backward
 //===----------------------------------------------------------------------===//
 
-/// Budget of 64: 168 registers, 24 of 24 registers, 224 of 240 registers; a
-/// thread: 5200 instructions, 10 loads, 16 stores.
+/// Budget of 64: 168 registers, 24 of 24 registers, 240 of 240 registers; a
+/// thread: 2500 instructions, 10 loads, 16 stores.
 /// Budget of 64 dropout: 168 registers, 24 of 24 registers, 240 of 240
-/// registers; a thread: 9850 instructions, 10 loads, 16 stores.
+/// registers; a thread: 7500 instructions, 10 loads, 16 stores.
 /// Budget of 128: 168 registers, 24 of 24 registers, 152 of 240 registers; a
-/// thread: 1500 instructions, 12 loads, 32 stores.
+/// thread: 1450 instructions, 12 loads, 32 stores.
+/// Budget of 128 documents: 168 registers, 24 of 24 registers, 176 of 240
+/// registers; a thread: 1600 instructions, 16 loads, 32 stores.
 template <class Shape>
 HOCKET_DEVICE void hopperAttentionQueryGradient(
     const TensorMap &q, const TensorMap &k, const TensorMap &v,
@@ -263,10 +270,12 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
   };
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
   int firstRow = queryTile<Shape>() * own;
+  TileDocuments documents = tileDocuments<Shape, own>(call, head.b, firstRow);
   // The first tile of keys from `key` on that any query sees.
   auto seen = [&](int key) {
+#pragma unroll 1
     while (key < Shape::keys &&
-           !tilesMeet<Shape, own, side>(call, head.b, firstRow, key))
+           !tilesMeet<Shape, own, side>(call, documents, firstRow, key))
       key += side;
     return key;
   };
@@ -301,6 +310,7 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
     int groupRow = warpgroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
     GroupSums<Shape> sums = {};
     PackedKeyScores<Shape> packed;
+    RowsSee<Shape> see(call, head.b, {warpRow, 0});
     Wgmma wgmma;
     float lseOfRows[2], deltaOfRows[2];
 #pragma unroll
@@ -316,8 +326,10 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
     auto find = [&](KeyScores<Shape> &p, int key) {
       WarpPlace place(warpRow, key);
       bool all = firstRow + own <= Shape::queries &&
-                 tilesSeeAll<Shape, own, side>(call, head.b, firstRow, key);
-      findProbabilities<Shape, true>(p, call, head.b, place, all, lseOf);
+                 tilesSeeAll<Shape, own, side>(call, documents, firstRow, key);
+      findProbabilities<Shape>(p, lseOf);
+      if (!all)
+        hideKeys(p, 0.0f, call, see, place);
       return KeptScores<Shape, true, side / 8>(call, place, head);
     };
     if (int key = seen(0); key < Shape::keys) {
@@ -361,12 +373,14 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
   }
 }
 
-/// Budget of 64: 168 registers, 24 of 24 registers, 168 of 240 registers; a
-/// thread: 1600 instructions, 14 loads, 32 stores, 24 shared.
+/// Budget of 64: 168 registers, 24 of 24 registers, 176 of 240 registers; a
+/// thread: 1000 instructions, 14 loads, 32 stores, 24 shared.
 /// Budget of 64 dropout: 168 registers, 24 of 24 registers, 208 of 240
-/// registers; a thread: 2950 instructions, 14 loads, 32 stores, 24 shared.
+/// registers; a thread: 2350 instructions, 14 loads, 32 stores, 24 shared.
 /// Budget of 128: 168 registers, 24 of 24 registers, 232 of 240 registers; a
-/// thread: 1750 instructions, 12 loads, 64 stores, 20 shared.
+/// thread: 1300 instructions, 12 loads, 64 stores, 20 shared.
+/// Budget of 128 documents: 168 registers, 24 of 24 registers, 232 of 240
+/// registers; a thread: 1450 instructions, 19 loads, 64 stores, 30 shared.
 template <class Shape>
 HOCKET_DEVICE void
 hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
@@ -384,6 +398,7 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
   __shared__ TileRing<stages> ring;
   __shared__ Mbarrier ownThere;
   __shared__ float statistics[stages][2][side]; ///< [tile][lse, delta]
+  __shared__ int documents[stages][Shape::documents ? side : 1];
   char *start = alignTiles(shared);
   Own keys{start}, values{start + Own::bytes};
   start += 2 * Own::bytes;
@@ -397,9 +412,14 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
   // Tiles are those of all heads of the group, one after another: the first
   // one from `query` on that sees any key.
   constexpr int each = (Shape::queries + side - 1) / side * side;
+  auto documentsOf = [&](int row) {
+    return tileDocuments<Shape, side>(call, head.b, row);
+  };
   auto seeing = [&](int query) {
+#pragma unroll 1
     while (query < group * each &&
-           !tilesMeet<Shape, side, own>(call, head.b, query % each, firstRow))
+           !tilesMeet<Shape, side, own>(call, documentsOf(query % each),
+                                        query % each, firstRow))
       query += side;
     return query;
   };
@@ -434,6 +454,10 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
         statistics[tile % stages][i / side][i % side] =
             at < Shape::queries ? of[from.statistic() + at] : 0.0f;
       }
+      if constexpr (Shape::documents)
+        for (int i = lane; i < side; i += 32)
+          documents[tile % stages][i] =
+              documentOf<Shape>(call, head.b, row + i);
       Mbarrier &barrier = ring.barrier(tile);
       if (Roles::isFetcher()) {
         barrier.expect(2 * Tile::bytes);
@@ -463,15 +487,20 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
       auto deltaOf = [&](int j, int i) {
         return statistic[1][lane + 8 * j + i % 2];
       };
-      bool all = row + side <= Shape::queries &&
-                 tilesSeeAll<Shape, side, own>(call, head.b, row, firstRow);
+      bool all =
+          row + side <= Shape::queries &&
+          tilesSeeAll<Shape, side, own>(call, documentsOf(row), row, firstRow);
       WarpPlace place(warpRow, row);
       ring.consumerWait(tile);
       wgmma.begin();
       beginDots(wgmma, p, keys, groupRow, queries(tile));
       beginDots(wgmma, ds, values, groupRow, gradients(tile));
       wgmma.wait<1>(p);
-      findProbabilities<Shape, false>(p, call, head.b, place, all, lseOf);
+      findProbabilities<Shape>(p, lseOf);
+      if (!all)
+        hideQueries<Shape>(p, call, place, [&](int j, int i) {
+          return documents[tile % stages][lane + 8 * j + i % 2];
+        });
       KeptScores<Shape, false, side / 8> kept(call, place, headOf(query));
       GroupScores<side> dropped;
 #pragma unroll

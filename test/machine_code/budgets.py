@@ -134,6 +134,7 @@ def facts_of(kernel):
     if shape:
         facts |= {shape["T"], shape["dim"]}
         facts |= {"dropout"} if shape["dropoutThreshold"] != "0u" else set()
+        facts |= {"documents"} if shape.get("documents") == "true" else set()
     return facts
 
 

@@ -52,6 +52,8 @@ class Kernel:
         types = [f"{shape['T']} {shape['dim']}"] if shape else self.types
         if shape and shape["dropoutThreshold"] != "0u":
             types = [*types, "dropout"]
+        if shape.get("documents") == "true":
+            types = [*types, "documents"]
         return self.function + (f"<{', '.join(types)}>" if types else "")
 
     @property
