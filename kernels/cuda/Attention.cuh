@@ -21,7 +21,8 @@
 ///
 /// `Shape` says what is known at compile time:
 ///   T; int batch, queries, keys, heads, kvHeads, dim, window; bool causal,
-///   documents (that share sequences, of which the call has the positions);
+///   documents (the call has positions: of documents that share sequences where
+///   causal, else how many keys a query sees);
 ///   Integer part, sequence, wholeHeads; float scale, dropoutScale;
 ///   unsigned dropoutThreshold (0: no dropout)
 ///
@@ -126,6 +127,10 @@ HOCKET_DEVICE void attendToTiles(const Walk &walk, const Rows &queries,
 /// stores, 36 shared.
 /// Budget of 64 dropout: 128 registers; a thread: 2700 instructions, 16 loads,
 /// 18 stores, 36 shared.
+/// Budget of 64 documents: 136 registers; a thread: 1350 instructions, 20 loads,
+/// 18 stores, 36 shared.
+/// Budget of 64 dropout documents: 128 registers; a thread: 2700 instructions,
+/// 20 loads, 18 stores, 36 shared.
 template <class Shape>
 HOCKET_DEVICE void
 attentionForward(const typename Shape::T *q, const typename Shape::T *k,
@@ -197,6 +202,8 @@ HOCKET_DEVICE float statisticOf(const float *statistic, const Head<Shape> &head,
 /// stores, 56 shared.
 /// Budget of 64 dropout: 176 registers; a thread: 2750 instructions, 20 loads,
 /// 16 stores, 56 shared.
+/// Budget of 64 dropout documents: 176 registers; a thread: 2750 instructions,
+/// 24 loads, 16 stores, 56 shared.
 /// Budget of 128: 255 registers; a thread: 1550 instructions, 36 loads, 32
 /// stores, 112 shared.
 /// Budget of 128 documents: 255 registers; a thread: 1600 instructions, 40
@@ -265,6 +272,8 @@ attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
 /// stores, 40 shared.
 /// Budget of 64 dropout: 176 registers; a thread: 2250 instructions, 32 loads,
 /// 32 stores, 40 shared.
+/// Budget of 64 dropout documents: 176 registers; a thread: 2250 instructions,
+/// 50 loads, 32 stores, 40 shared.
 /// Budget of 128: 255 registers; a thread: 1400 instructions, 48 loads, 64
 /// stores, 80 shared.
 /// Budget of 128 documents: 255 registers; a thread: 1500 instructions, 66

@@ -17,7 +17,7 @@ struct Sizes {
   int64_t dtype, batch, queries, heads, kvHeads, dim, causal, window;
   int64_t keys, wholeHeads, sequence, part, behind, stream;
   bool drops;
-  bool documents; ///< Share sequences: their positions are read.
+  bool documents; ///< Positions are read: of documents, or ends of padding.
 
   explicit Sizes(const CudaRequest &request) : Sizes(request.integers) {
     drops = dropoutThreshold(static_cast<float>(request.floats[1])) > 0;

@@ -197,7 +197,7 @@ HOCKET_DEVICE void hideQueries(float (&numbers)[NTiles][4],
             sees<Shape>(positionOf<Shape>(call.firstQuery, place.column(j, i)),
                         keyAt[i / 2]);
       if constexpr (Shape::documents)
-        doSee &= keyAt[i / 2] >= documentOf(j, i);
+        doSee &= isOfDocument<Shape>(documentOf(j, i), keyAt[i / 2]);
       numbers[j][i] = doSee ? numbers[j][i] : 0.0f;
     }
 }

@@ -197,17 +197,24 @@ template <class Shape> HOCKET_DEVICE bool sees(int query, int key) {
   return seen;
 }
 
-/// The first position that query `query` of sequence `b` sees in its document;
-/// 0 where documents share no sequences, and of a query that does not exist.
-/// One load: where many keys are tested, of a row once and for all.
+/// Where the call has positions. Under a causal mask, the first position that
+/// query `query` of sequence `b` sees in its document; without one, how many
+/// keys it sees, the first ones: padding is behind them. 0 without positions,
+/// and of a query that does not exist. One load: where many keys are tested,
+/// of a row once and for all.
 template <class Shape>
 HOCKET_DEVICE int documentOf(const AttentionCall &call, int b, int query) {
-  if constexpr (Shape::documents)
-    return query < Shape::queries
-               ? positionOf<Shape>(call.firstQuery, query) -
-                     call.positions[Integer(b) * Shape::queries + query]
-               : 0;
-  return 0;
+  if (!Shape::documents || query >= Shape::queries)
+    return 0;
+  int position = call.positions[Integer(b) * Shape::queries + query];
+  return Shape::causal ? positionOf<Shape>(call.firstQuery, query) - position
+                       : position;
+}
+
+/// Whether a query, whose documentOf() is `document`, sees a key for it.
+template <class Shape>
+HOCKET_DEVICE bool isOfDocument(int document, int keyAt) {
+  return Shape::causal ? keyAt >= document : keyAt < document;
 }
 
 /// The same of the first and the last query of a tile.
@@ -232,16 +239,19 @@ template <class Shape> HOCKET_DEVICE constexpr bool isWindowed() {
 /// for many keys, of which each then takes two comparisons.
 template <class Shape> struct SeenKeys {
   /// Whether any query has a first one.
-  static constexpr bool haveFirst = isWindowed<Shape>() || Shape::documents;
+  static constexpr bool haveFirst =
+      isWindowed<Shape>() || (Shape::documents && Shape::causal);
   int first, last;
 
   /// Of query `query`, whose documentOf() is `document`; none where it does not
   /// exist.
   HOCKET_MEMBER SeenKeys(const AttentionCall &call, int document, int query)
-      : first(document), last(-1) {
+      : first(Shape::causal ? document : 0), last(-1) {
     int position = positionOf<Shape>(call.firstQuery, query);
     if (query < Shape::queries)
-      last = Shape::causal ? position : 0x7fffffff;
+      last = Shape::causal      ? position
+             : Shape::documents ? document - 1
+                                : 0x7fffffff;
     if constexpr (isWindowed<Shape>()) {
       int edge = position - static_cast<int>(Shape::window) + 1;
       first = edge > first ? edge : first;
@@ -274,7 +284,7 @@ template <class Shape, int Queries = kTileRows, int Keys = kTileRows>
 HOCKET_DEVICE bool tilesMeet(const AttentionCall &call,
                              const TileDocuments &documents, int query,
                              int key) {
-  if constexpr (!Shape::causal && Shape::window == 0)
+  if constexpr (!Shape::causal && Shape::window == 0 && !Shape::documents)
     return true;
   if constexpr (!areWithinParts<Shape, Queries, Keys>())
     return true;
@@ -284,7 +294,9 @@ HOCKET_DEVICE bool tilesMeet(const AttentionCall &call,
     meet = distance > -Queries;
   if constexpr (Shape::window > 0)
     meet = meet && distance < Shape::window + (Keys - 1);
-  if constexpr (Shape::documents) // The first query's begins first.
+  if constexpr (Shape::documents && !Shape::causal) // The last one sees most.
+    meet = meet && positionOf<Shape>(call.firstKey, key) < documents.last;
+  if constexpr (Shape::documents && Shape::causal) // The first one's is first.
     meet =
         meet && documents.first - positionOf<Shape>(call.firstKey, key) < Keys;
   return meet;
@@ -298,7 +310,7 @@ HOCKET_DEVICE bool tilesSeeAll(const AttentionCall &call,
                                int key) {
   if (key + Keys > Shape::keys)
     return false;
-  if constexpr (!Shape::causal && Shape::window == 0)
+  if constexpr (!Shape::causal && Shape::window == 0 && !Shape::documents)
     return true;
   if constexpr (!areWithinParts<Shape, Queries, Keys>())
     return false;
@@ -308,7 +320,10 @@ HOCKET_DEVICE bool tilesSeeAll(const AttentionCall &call,
     all = distance >= Keys - 1;
   if constexpr (Shape::window > 0)
     all = all && distance <= Shape::window - Queries;
-  if constexpr (Shape::documents) // The last query's begins last.
+  if constexpr (Shape::documents && !Shape::causal)
+    all =
+        all && positionOf<Shape>(call.firstKey, key) <= documents.first - Keys;
+  if constexpr (Shape::documents && Shape::causal) // The last one's is last.
     all = all && positionOf<Shape>(call.firstKey, key) >= documents.last;
   return all;
 }

@@ -77,8 +77,6 @@ KernelError documentsBytes(Integers n, Floats floats, Bytes bytes) {
   std::array<int64_t, 3> size;
   if (KernelError error = attentionShardSizes(n, floats, size))
     return error;
-  if (n[6] == 0)
-    return "attention within documents is causal";
   set(size, bytes.first(count));
   std::copy_backward(bytes.begin() + inputs, bytes.begin() + count,
                      bytes.begin() + count + 1);

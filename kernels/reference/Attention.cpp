@@ -29,7 +29,8 @@ struct Row {
   int64_t position() const { return positionOf(s, s.place.firstQuery, i); }
   bool sees(int64_t j) const {
     int64_t key = positionOf(s, s.place.firstKey, j);
-    return key >= firstKey(s, b, i, position()) && key < lastKey(s, position());
+    return key >= firstKey(s, b, i, position()) &&
+           key < lastKey(s, b, i, position());
   }
   double mask(int64_t j) const {
     if (s.dropout <= 0)

@@ -11,9 +11,9 @@
 ///   p[i, j] = exp(s[i, j] - lse[i]),  lse[i] = log sum_j exp(s[i, j])
 ///   o[i]    = sum_j mask[i, j] * p[i, j] * v[j]
 /// Query i sees keys j <= i where `causal`, and only i - window < j where
-/// window > 0. Where documents share a sequence (AttentionShape::positions) a
-/// query sees no key before its own. A query that sees no key gives o = 0 and
-/// lse = -infinity.
+/// window > 0. AttentionShape::positions says more: where documents share a
+/// sequence a query sees no key before its own, and where padding ends it none
+/// of that. A query that sees no key gives o = 0 and lse = -infinity.
 /// mask is 1 without dropout; else 0 or 1 / (1 - p), by Philox (Philox.h) at
 /// element elementBase + ((b * heads + h) * S + i) * S + j.
 ///
@@ -65,9 +65,10 @@ struct AttentionShape {
   RandomStream random;
   int64_t elementBase = 0;
   AttentionPlace place;
-  /// [batch, queries], not negative: how far each query is behind the first
-  /// position of its document. Later queries begin no earlier. Null: nothing
-  /// but the sequence bounds what a query sees.
+  /// [batch, queries], not negative. Where `causal`: how far each query is
+  /// behind the first position of its document; later queries begin no earlier.
+  /// Else: how many keys of the sequence it sees, the first ones; later queries
+  /// see no fewer. Null: nothing but the sequence bounds what a query sees.
   const int32_t *positions = nullptr;
 };
 
@@ -106,14 +107,16 @@ firstKey(const AttentionShape &s, int64_t b, int64_t row, int64_t i) {
   int64_t first = 0;
   if (s.window > 0 && i - s.window + 1 > 0)
     first = i - s.window + 1;
-  if (s.positions && i - s.positions[b * s.queries + row] > first)
+  if (s.positions && s.causal && i - s.positions[b * s.queries + row] > first)
     first = i - s.positions[b * s.queries + row];
   return first;
 }
-/// One past the last that the query at position `i` sees.
-[[gnu::always_inline]] inline int64_t lastKey(const AttentionShape &s,
-                                              int64_t i) {
-  return s.causal ? i + 1 : wholeSequence(s);
+/// One past the last that the same query sees.
+[[gnu::always_inline]] inline int64_t
+lastKey(const AttentionShape &s, int64_t b, int64_t row, int64_t i) {
+  if (s.causal)
+    return i + 1;
+  return s.positions ? s.positions[b * s.queries + row] : wholeSequence(s);
 }
 
 /// The random number of a query and a key, by their positions.

@@ -20,6 +20,7 @@ bool parseEpilogue(std::string_view name, Epilogue &epilogue) {
       {"silu", Epilogue::Silu},
       {"relu", Epilogue::Relu},
       {"relu_squared", Epilogue::ReluSquared},
+      {"tanh", Epilogue::Tanh},
   };
   for (auto [known, value] : names)
     if (known == name) {
@@ -44,6 +45,8 @@ double reference::activate(Epilogue epilogue, double x) {
     return x > 0 ? x : 0;
   case Epilogue::ReluSquared:
     return x > 0 ? x * x : 0;
+  case Epilogue::Tanh:
+    return std::tanh(x);
   }
   return x;
 }
@@ -68,6 +71,10 @@ double reference::activationDerivative(Epilogue epilogue, double x) {
     return x > 0 ? 1 : 0;
   case Epilogue::ReluSquared:
     return x > 0 ? 2 * x : 0;
+  case Epilogue::Tanh: {
+    double t = std::tanh(x);
+    return 1 - t * t;
+  }
   }
   return 1;
 }

@@ -28,10 +28,18 @@ namespace hocket::kernels {
 
 /// gelu(x) = x Phi(x); gelu_tanh is its tanh approximation (Hendrycks and
 /// Gimpel, 2016); silu(x) = x / (1 + exp(-x)); relu_squared is max(x, 0)^2.
-enum class Epilogue : int32_t { None, Gelu, GeluTanh, Silu, Relu, ReluSquared };
+enum class Epilogue : int32_t {
+  None,
+  Gelu,
+  GeluTanh,
+  Silu,
+  Relu,
+  ReluSquared,
+  Tanh
+};
 
-/// "" (or "none"), "gelu", "gelu_tanh", "silu", "relu", "relu_squared"; false
-/// if it is none of them.
+/// "" (or "none"), "gelu", "gelu_tanh", "silu", "relu", "relu_squared", "tanh";
+/// false if it is none of them.
 [[nodiscard]] bool parseEpilogue(std::string_view name, Epilogue &epilogue);
 
 struct GemmArguments {

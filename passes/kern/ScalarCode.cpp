@@ -128,6 +128,8 @@ Scalar activation(Epilogue kind, Scalar x) {
     Scalar positive = maximum(x, 0.0);
     return positive * positive;
   }
+  case Epilogue::Tanh:
+    return tanh(x);
   }
   llvm_unreachable("a nonlinearity that the enumeration lacks");
 }
@@ -153,6 +155,10 @@ Scalar activationDerivative(Epilogue kind, Scalar x) {
     return select(greater(x, 0.0), x.constant(1.0), x.constant(0.0));
   case Epilogue::ReluSquared:
     return 2.0 * maximum(x, 0.0);
+  case Epilogue::Tanh: {
+    Scalar t = tanh(x);
+    return 1.0 - t * t;
+  }
   }
   llvm_unreachable("a nonlinearity that the enumeration lacks");
 }

@@ -102,6 +102,17 @@ inline std::vector<int32_t> documentPositions(const AttentionShape &s,
   return positions;
 }
 
+/// The same without a causal mask: how many keys the queries of each sequence
+/// see, of each sequence another number, `least` at least.
+inline std::vector<int32_t> paddedKeys(const AttentionShape &s, int64_t least) {
+  std::vector<int32_t> counts;
+  for (int64_t b = 0; b < s.batch; ++b)
+    counts.insert(counts.end(), size_t(s.queries),
+                  int32_t(least + (wholeSequence(s) - least) * b /
+                                      std::max<int64_t>(1, s.batch)));
+  return counts;
+}
+
 inline void expectClose(const Array &got, const Array &expected, double bound,
                         const char *name) {
   EXPECT_LT(relativeError(got, expected), bound) << name;

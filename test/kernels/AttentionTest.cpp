@@ -110,6 +110,58 @@ TEST(Attention, DocumentsThatShareASequence) {
     checkDocuments(shapeOf(2, 130, 2, 2, 64), 90, dtype);
 }
 
+/// As `check`, where `least` keys of the first sequence are no padding, and
+/// more of the others.
+void checkPadding(AttentionShape s, int64_t least, DType dtype) {
+  SCOPED_TRACE("padding behind " + std::to_string(least));
+  std::vector<int32_t> counts = paddedKeys(s, least);
+  s.positions = counts.data();
+  check(s, dtype);
+}
+
+TEST(Attention, PaddingIsSeenByNoQuery) {
+  for (int64_t least : {1, 3, 63, 64, 65, 128, 199, 200})
+    checkPadding(shapeOf(2, 200, 4, 2, 16, false), least, DType::F32);
+  checkPadding(shapeOf(1, 600, 2, 1, 8, false), 300, DType::F32);
+  checkPadding(shapeOf(3, 150, 2, 1, 24, false, 0, 0.2f), 70, DType::F32);
+  for (DType dtype : {DType::BF16, DType::F16})
+    checkPadding(shapeOf(2, 130, 2, 2, 64, false), 90, dtype);
+}
+
+/// Sequences by themselves, as long as they are, against all of them padded.
+TEST(Attention, PaddingChangesNothing) {
+  AttentionShape s = shapeOf(2, 100, 2, 1, 8, false);
+  std::vector<int32_t> counts = paddedKeys(s, 30);
+  s.positions = counts.data();
+  Tensors all(s, DType::F64);
+  int64_t q = s.heads * s.headDim, k = s.kvHeads * s.headDim;
+  for (int64_t b = 0; b < s.batch; ++b) // Nothing is asked of padding.
+    for (int64_t i = counts[size_t(b * s.queries)]; i < s.queries; ++i)
+      for (int64_t c = 0; c < q; ++c)
+        all.dO.set((b * s.queries + i) * q + c, 0);
+  ASSERT_EQ(reference::attentionForward(all.forward(s)), nullptr);
+  ASSERT_EQ(reference::attentionBackward(all.backward(s)), nullptr);
+  for (int64_t b = 0; b < s.batch; ++b) {
+    AttentionShape one =
+        shapeOf(1, counts[size_t(b * s.queries)], 2, 1, 8, false);
+    auto cut = [&](const Array &whole, int64_t width) {
+      Array rows(DType::F64, one.keys * width);
+      for (int64_t i = 0; i < rows.size(); ++i)
+        rows.set(i, whole[b * s.keys * width + i]);
+      return rows;
+    };
+    Tensors t(one, DType::F64);
+    t.q = cut(all.q, q), t.dO = cut(all.dO, q);
+    t.k = cut(all.k, k), t.v = cut(all.v, k);
+    ASSERT_EQ(reference::attentionForward(t.forward(one)), nullptr);
+    ASSERT_EQ(reference::attentionBackward(t.backward(one)), nullptr);
+    expectClose(cut(all.o, q), t.o, 1e-12, "o");
+    expectClose(cut(all.dq, q), t.dq, 1e-12, "dq");
+    expectClose(cut(all.dk, k), t.dk, 1e-12, "dk");
+    expectClose(cut(all.dv, k), t.dv, 1e-12, "dv");
+  }
+}
+
 /// The rows of dim 1 of [B, S, n, d] that a shard holds.
 Array rowsOf(const Array &whole, DType dtype, int64_t batch, int64_t width,
              const std::vector<int64_t> &rows) {
@@ -139,8 +191,11 @@ std::vector<int64_t> storedOrder(const AttentionShape &s) {
 /// up to the whole's.
 void checkShards(AttentionShape s, int64_t ranks, int64_t longest = 0) {
   std::vector<int32_t> positions, own;
+  auto positionsFor = [&](const AttentionShape &of) {
+    return s.causal ? documentPositions(of, longest) : paddedKeys(of, longest);
+  };
   if (longest > 0) {
-    positions = documentPositions(s, longest);
+    positions = positionsFor(s);
     s.positions = positions.data();
   }
   Tensors whole(s, DType::F64);
@@ -162,7 +217,7 @@ void checkShards(AttentionShape s, int64_t ranks, int64_t longest = 0) {
                                 order.begin() + shard.place.firstQuery +
                                     shard.queries);
       if (longest > 0) {
-        own = documentPositions(shard, longest);
+        own = positionsFor(shard);
         shard.positions = own.data();
       }
       Tensors t(shard, DType::F32);
@@ -204,6 +259,11 @@ TEST(Attention, ShardsOfTheQueriesSeeWhatTheirPositionsSee) {
 TEST(Attention, ShardsOfDocuments) {
   checkShards(shapeOf(2, 24, 4, 2, 8), 2, 9);
   checkShards(shapeOf(1, 600, 2, 1, 16), 3, 250);
+}
+
+TEST(Attention, ShardsOfPaddedSequences) {
+  checkShards(shapeOf(2, 24, 4, 2, 8, false), 2, 9);
+  checkShards(shapeOf(1, 600, 2, 1, 16, false), 3, 250);
 }
 
 /// Each document by itself, with the reference, against all at once.

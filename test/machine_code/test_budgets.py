@@ -70,7 +70,7 @@ class BudgetsTest(unittest.TestCase):
         self.assertFalse(lines, f"{len(lines)} {what}:\n{shown}")
 
     def test_the_table_is_whole(self):
-        self.assertEqual(len(plans.EXAMPLES), 9)
+        self.assertEqual(len(plans.EXAMPLES), 10)
         self.assertEqual(len(plans.PLANS), 27)
         self.assertGreater(self.count, 1000)
         self.assertGreater(len(self.kinds), 200)

@@ -35,7 +35,8 @@ def Kern_Epilogue : Kern_Enum<"Epilogue", "what follows a GEMM", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Gelu", 1, "gelu">,
   I32EnumAttrCase<"GeluTanh", 2, "gelu_tanh">,
   I32EnumAttrCase<"Silu", 3, "silu">, I32EnumAttrCase<"Relu", 4, "relu">,
-  I32EnumAttrCase<"ReluSquared", 5, "relu_squared">]>;
+  I32EnumAttrCase<"ReluSquared", 5, "relu_squared">,
+  I32EnumAttrCase<"Tanh", 6, "tanh">]>;
 def Kern_EpilogueAttr : EnumAttr<Kern_Dialect, Kern_Epilogue, "epilogue"> {
   let assemblyFormat = "`<` $value `>`";
 }

@@ -237,8 +237,6 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
       failed(checkShape(op, 9, "positions", op.getPositions(),
                         {query[0], query[1]})))
     return failure();
-  if (op.getPositions() && !op.getCausal())
-    return op.emitOpError("X11: positions in documents need causal attention");
   double scale = op.getScale().convertToDouble();
   if (!(scale > 0) || !std::isfinite(scale))
     return op.emitOpError("X11: scale ") << scale << " is not positive";

@@ -28,7 +28,8 @@ def Xf_ActivationKind : Xf_Enum<"ActivationKind", "which nonlinearity", [
   I32EnumAttrCase<"GeluTanh", 1, "gelu_tanh">,
   I32EnumAttrCase<"Silu", 2, "silu">,
   I32EnumAttrCase<"Relu", 3, "relu">,
-  I32EnumAttrCase<"ReluSquared", 4, "relu_squared">]>;
+  I32EnumAttrCase<"ReluSquared", 4, "relu_squared">,
+  I32EnumAttrCase<"Tanh", 5, "tanh">]>;
 def Xf_ActivationKindAttr
     : EnumAttr<Xf_Dialect, Xf_ActivationKind, "activation_kind"> {
   let assemblyFormat = "`<` $value `>`";
@@ -71,7 +72,11 @@ def Xf_ParameterRole : Xf_Enum<"ParameterRole", "what a parameter does", [
   I32EnumAttrCase<"ExpertDown", 13, "expert_down">,
   I32EnumAttrCase<"Head", 14, "head">,
   // The matrix of an adapter that is as narrow on every device.
-  I32EnumAttrCase<"LowRank", 15, "low_rank">]>;
+  I32EnumAttrCase<"LowRank", 15, "low_rank">,
+  I32EnumAttrCase<"TokenTypes", 16, "token_types">,
+  // Layers behind the last one that are as wide on every device.
+  I32EnumAttrCase<"HeadTransform", 17, "head_transform">,
+  I32EnumAttrCase<"SentenceHead", 18, "sentence_head">]>;
 def Xf_ParameterRoleAttr
     : EnumAttr<Xf_Dialect, Xf_ParameterRole, "parameter_role"> {
   let assemblyFormat = "`<` $value `>`";
@@ -84,7 +89,10 @@ def Xf_HostInput : Xf_Enum<"HostInput", "what the host gives a microbatch", [
   I32EnumAttrCase<"LabelCount", 2, "label_count">,
   I32EnumAttrCase<"Positions", 3, "positions">,
   I32EnumAttrCase<"Rows", 4, "rows">,
-  I32EnumAttrCase<"Table", 5, "table">]>;
+  I32EnumAttrCase<"Table", 5, "table">,
+  I32EnumAttrCase<"TokenTypes", 6, "token_types">,
+  I32EnumAttrCase<"KeyCounts", 7, "key_counts">,
+  I32EnumAttrCase<"SentenceLabels", 8, "sentence_labels">]>;
 def Xf_HostInputAttr : EnumAttr<Xf_Dialect, Xf_HostInput, "host_input"> {
   let assemblyFormat = "`<` $value `>`";
 }

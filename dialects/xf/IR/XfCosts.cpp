@@ -145,6 +145,8 @@ static double activationFlops(ActivationKind kind) {
     return 1;
   case ActivationKind::ReluSquared:
     return 2;
+  case ActivationKind::Tanh:
+    return 1;
   }
 }
 OpCost ActivationOp::getCost() {

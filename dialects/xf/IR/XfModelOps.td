@@ -160,7 +160,9 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
     query at which position of its own document it is, and it sees no key before
     that: a query at place `i` of the sequence sees keys from
     `i - positions[b, i]` on. A shard has the positions of its queries, in the
-    order that they are stored in.
+    order that they are stored in. Without `causal`, `positions[b, i]` says
+    instead how many keys of its sequence query `i` sees, the first ones: what
+    is behind them is padding. Later queries see no fewer.
 
     With `part` > 0 positions are stored out of order: sequences are cut into an
     even number of parts of that many, and stored as part 0, the last, 1, the
@@ -201,7 +203,7 @@ def Xf_ActivationOp : Xf_ModelOp<"activation"> {
   let summary = "an elementwise nonlinearity";
   let description = [{
     `gelu` is `x/2 (1 + erf(x / sqrt 2))`, `gelu_tanh` its tanh form (arXiv
-    1606.08415), `relu_squared` is `max(x, 0)^2` (arXiv 2109.08668).
+    1606.08415), `relu_squared` is `max(x, 0)^2` (arXiv 2109.08668), `tanh` is its name.
 
     ```mlir
     %y = xf.activation %x {kind = #xf.activation_kind<gelu>} : (tensor<4x64xf32>) -> tensor<4x64xf32>

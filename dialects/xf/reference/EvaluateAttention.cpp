@@ -26,7 +26,7 @@ struct Attention {
   SmallVector<int64_t, 3> whole; ///< sequences, heads, positions
   SmallVector<int64_t, 4> place; ///< first query, key, sequence, head
   int64_t part;
-  const ReferenceTensor *positions; ///< In documents; null: one a sequence.
+  const ReferenceTensor *positions; ///< As the op has them; null: none.
   const EvaluationContext &context;
 
   int64_t query(int64_t b, int64_t s, int64_t h) const {
@@ -43,7 +43,8 @@ struct Attention {
   }
   bool sees(int64_t b, int64_t query, int64_t key) const {
     int64_t i = queryPosition(query), j = keyPosition(key);
-    if (positions && double(j) < double(i) - (*positions)[b * queries + query])
+    double bound = positions ? (*positions)[b * queries + query] : 0;
+    if (positions && (causal ? double(j) < double(i) - bound : j >= bound))
       return false;
     return !(causal && j > i) && !(window > 0 && j <= i - window);
   }

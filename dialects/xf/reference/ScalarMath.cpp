@@ -28,6 +28,8 @@ double hocket::xf::activate(ActivationKind kind, double x) {
     return x > 0 ? x : 0;
   case ActivationKind::ReluSquared:
     return x > 0 ? x * x : 0;
+  case ActivationKind::Tanh:
+    return std::tanh(x);
   }
 }
 
@@ -51,6 +53,10 @@ double hocket::xf::activateGradient(ActivationKind kind, double x) {
     return x > 0 ? 1 : 0;
   case ActivationKind::ReluSquared:
     return x > 0 ? 2 * x : 0;
+  case ActivationKind::Tanh: {
+    double t = std::tanh(x);
+    return 1 - t * t;
+  }
   }
 }
 

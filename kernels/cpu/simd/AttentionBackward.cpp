@@ -153,8 +153,7 @@ private:
     // Keys from `first` and before `last` are seen, counted from the tile's.
     Vec first =
         broadcast(static_cast<float>(tile.firstKeyOf(s, i) - tile.keyAt));
-    Vec last = broadcast(
-        static_cast<float>(lastKey(s, tile.queryAt + i) - tile.keyAt));
+    Vec last = broadcast(static_cast<float>(tile.lastKeyOf(s, i) - tile.keyAt));
     for (int64_t j = 0; j < kBlock; j += kWidth) {
       float *pAt = p + i * kBlock + j, *dsAt = ds + i * kBlock + j;
       Vec lane = lanesFrom(j);

@@ -126,17 +126,20 @@ struct Tile {
 
   /// Whether any query sees any key.
   bool visible(const AttentionShape &s) const {
-    return keyAt < lastKey(s, queryAt + queries - 1) &&
-           keyAt + keys > firstKeyOf(s, 0);
+    return keyAt < lastKeyOf(s, queries - 1) && keyAt + keys > firstKeyOf(s, 0);
   }
   /// Whether every query sees every key.
   bool whole(const AttentionShape &s) const {
-    return keyAt + keys <= lastKey(s, queryAt) &&
+    return keyAt + keys <= lastKeyOf(s, 0) &&
            keyAt >= firstKeyOf(s, queries - 1);
   }
   /// The first position that query `i` of the tile sees.
   int64_t firstKeyOf(const AttentionShape &s, int64_t i) const {
     return firstKey(s, b, query + i, queryAt + i);
+  }
+  /// One past the last.
+  int64_t lastKeyOf(const AttentionShape &s, int64_t i) const {
+    return lastKey(s, b, query + i, queryAt + i);
   }
 };
 

@@ -91,8 +91,10 @@ private:
               kBlock, false});
     if (!tile.whole(s)) {
       mask(tile);
-      if (s.positions)
+      if (s.positions && s.causal)
         maskDocuments(tile);
+      else if (s.positions)
+        maskPadding(tile);
     }
     softmax(tile, at);
     if (s.dropout > 0)
@@ -133,6 +135,20 @@ private:
         float *score = scores + j * kBlock + i;
         store(score, selectLess(broadcast(static_cast<float>(j)),
                                 load(first + i), hidden, load(score)));
+      }
+  }
+
+  /// Hides key j from the lanes that see only keys before it.
+  void maskPadding(const Tile &tile) {
+    alignas(64) float last[kBlock] = {};
+    for (int64_t i = 0; i < tile.queries; ++i)
+      last[i] = static_cast<float>(tile.lastKeyOf(s, i) - tile.keyAt);
+    Vec hidden = broadcast(-kInfinity);
+    for (int64_t j = 0; j < tile.keys; ++j)
+      for (int64_t i = 0; i < lanesOf(tile); i += kWidth) {
+        float *score = scores + j * kBlock + i;
+        store(score, selectLess(broadcast(static_cast<float>(j)),
+                                load(last + i), load(score), hidden));
       }
   }
 

@@ -79,6 +79,15 @@ HOCKET_INLINE Vec activate(Epilogue epilogue, Vec x) {
     Vec positive = max(zero(), x);
     return mul(positive, positive);
   }
+  case Epilogue::Tanh: {
+    // 2 sigmoid(2x) - 1 cancels near 0, where the series has all bits.
+    Vec square = mul(x, x);
+    static constexpr float series[] = {1.0f, -0.333333333f, 0.133333333f,
+                                       -0.0539682540f, 0.0218694885f};
+    Vec small = mul(x, polynomial(square, series));
+    Vec large = sub(timesSigmoid(broadcast(2.0f), add(x, x)), broadcast(1.0f));
+    return selectLess(abs(x), broadcast(0.25f), small, large);
+  }
   }
   return x;
 }

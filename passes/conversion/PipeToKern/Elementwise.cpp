@@ -45,6 +45,8 @@ Epilogue epilogueOf(xf::ActivationKind kind) {
     return Epilogue::Relu;
   case xf::ActivationKind::ReluSquared:
     return Epilogue::ReluSquared;
+  case xf::ActivationKind::Tanh:
+    return Epilogue::Tanh;
   }
   llvm_unreachable("a nonlinearity that the enumeration lacks");
 }

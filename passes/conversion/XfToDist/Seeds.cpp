@@ -34,6 +34,9 @@ static std::optional<int64_t> tensorDim(xf::ParameterRole role) {
   case Role::Norm:
   case Role::Router:
   case Role::LowRank:
+  case Role::TokenTypes:
+  case Role::HeadTransform:
+  case Role::SentenceHead:
     return std::nullopt;
   }
 }

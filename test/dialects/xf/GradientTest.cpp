@@ -214,6 +214,7 @@ static const GradientCase gradientCases[] = {
     {"silu", "%x: tensor<3x7xf64>", ACTIVATION("silu")},
     {"relu", "%x: tensor<3x7xf64>", ACTIVATION("relu")},
     {"relu_squared", "%x: tensor<3x7xf64>", ACTIVATION("relu_squared")},
+    {"tanh", "%x: tensor<3x7xf64>", ACTIVATION("tanh")},
 #define GATED(KIND)                                                            \
   "xf.gated %g, %u {kind = #xf.activation_kind<" KIND                          \
   ">} : (tensor<3x5xf64>, tensor<3x5xf64>) -> tensor<3x5xf64>"

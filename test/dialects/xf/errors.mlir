@@ -163,14 +163,6 @@ func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>, %p: tensor<5x2xi3
 
 // -----
 
-func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>, %p: tensor<2x5xi32>) {
-  // expected-error @+1 {{X11: positions in documents need causal attention}}
-  %o, %l = xf.attention %q, %k, %k positions %p {scale = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5xi32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
-  return
-}
-
-// -----
-
 func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
   // expected-error @+1 {{X11: window -1 is negative}}
   %o, %l = xf.attention %q, %k, %k {causal, scale = 1.0, window = -1 : i64} : (tensor<2x5x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)

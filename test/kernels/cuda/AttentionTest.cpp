@@ -70,6 +70,10 @@ Subject documentsOf(const AttentionShape &s, DType dtype, int64_t longest) {
   return {s, dtype, documentPositions(s, longest)};
 }
 
+Subject paddedOf(const AttentionShape &s, DType dtype, int64_t least) {
+  return {s, dtype, paddedKeys(s, least)};
+}
+
 void run(const Subject &subject, std::span<const CudaCall, 2> calls,
          EmulatedLibrary &library, Tensors &t, uint64_t seed, int major) {
   spoil(t);
@@ -216,6 +220,19 @@ TEST(CudaAttention, DocumentsThatShareASequence) {
        documentsOf(shapeOf(2, 300, 2, 1, 64), DType::BF16, 200),
        documentsOf(shapeOf(1, 270, 1, 1, 128), DType::F16, 100),
        documentsOf(shard, DType::BF16, 90)});
+}
+
+TEST(CudaAttention, PaddingBehindASequence) {
+  AttentionShape shard = shapeOf(2, 256, 1, 1, 64, false, 0, 0.1f);
+  shard.queries = 128;
+  // The first of two devices has the first and the last quarter.
+  shard.place = {0, 0, 64, 256, 3, 1, 2};
+  check({paddedOf(shapeOf(2, 150, 2, 1, 16, false), DType::F16, 70),
+         paddedOf(shapeOf(2, 130, 1, 1, 32, false, 0, 0.2f), DType::BF16, 1),
+         paddedOf(shapeOf(2, 70, 2, 1, 20, false), DType::F32, 30),
+         paddedOf(shapeOf(2, 300, 2, 1, 64, false), DType::BF16, 128),
+         paddedOf(shapeOf(1, 270, 1, 1, 128, false), DType::F16, 100),
+         paddedOf(shard, DType::BF16, 90)});
 }
 
 } // namespace
