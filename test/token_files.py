@@ -1,6 +1,6 @@
 # Part of Hocket, under the Apache License v2.0.
 """Writes token files as `hocket data prepare` does: Megatron's indexed datasets
-of 16-bit tokens, one sequence a document."""
+of 16-bit tokens, one sequence a document, or one a sentence."""
 
 import itertools
 import pathlib
@@ -11,15 +11,22 @@ UINT16 = 8  # the format's number for it
 
 def write(prefix, documents):
     """PREFIX.bin and PREFIX.idx; makes their folder."""
+    write_sentences(prefix, [[document] for document in documents])
+
+
+def write_sentences(prefix, documents):
+    """The same of documents that are lists of sentences."""
     prefix = pathlib.Path(prefix)
     prefix.parent.mkdir(parents=True, exist_ok=True)
-    lengths = [len(document) for document in documents]
+    sentences = list(itertools.chain.from_iterable(documents))
+    starts = list(itertools.accumulate(map(len, documents), initial=0))
+    lengths = [len(sentence) for sentence in sentences]
     count, total = len(lengths), sum(lengths)
-    tokens = itertools.chain.from_iterable(documents)
+    tokens = itertools.chain.from_iterable(sentences)
     pathlib.Path(f"{prefix}.bin").write_bytes(struct.pack(f"<{total}H", *tokens))
     offsets = itertools.accumulate(lengths[:-1], initial=0)
-    index = struct.pack("<QBQQ", 1, UINT16, count, count + 1)
+    index = struct.pack("<QBQQ", 1, UINT16, count, len(starts))
     index += struct.pack(f"<{count}i", *lengths)
     index += struct.pack(f"<{count}q", *(2 * offset for offset in offsets))
-    index += struct.pack(f"<{count + 1}q", *range(count + 1))
+    index += struct.pack(f"<{len(starts)}q", *starts)
     pathlib.Path(f"{prefix}.idx").write_bytes(b"MMIDIDX\0\0" + index)

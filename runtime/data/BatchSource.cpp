@@ -39,6 +39,28 @@ std::vector<int32_t> data::positionsOf(const DocumentMarks &documents,
   return positions;
 }
 
+/// Fills the rows of `batch`, which says from which sample on.
+static Status readMaskedRows(const SampleSource &source, uint64_t rows,
+                             Batch &batch) {
+  uint64_t length = batch.sequenceLength;
+  for (auto *list : {&batch.tokenTypes, &batch.keyCounts})
+    list->resize(rows * length);
+  batch.sentenceLabels.assign(rows * length, -1);
+  auto rowOf = [&](std::vector<int32_t> &list, uint64_t row) {
+    return std::span(list).subspan(row * length, length);
+  };
+  for (uint64_t row = 0; row < rows; ++row) {
+    MaskedSample sample;
+    sample.tokens = rowOf(batch.tokens, row);
+    sample.labels = rowOf(batch.labels, row);
+    sample.types = rowOf(batch.tokenTypes, row);
+    HOCKET_RETURN_IF_ERROR(source.readMasked(batch.firstSample + row, sample));
+    std::ranges::fill(rowOf(batch.keyCounts, row), int32_t(sample.length));
+    batch.sentenceLabels[row * length] = sample.isSwapped;
+  }
+  return okStatus();
+}
+
 Status data::readBatch(const SampleSource &source, uint64_t first,
                        uint64_t rows, Batch &batch,
                        const DocumentMarks &documents) {
@@ -47,7 +69,11 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
   batch.sequenceLength = length;
   batch.tokens.resize(rows * length);
   batch.labels.resize(rows * length);
-  batch.positions.clear();
+  for (auto *list : {&batch.positions, &batch.tokenTypes, &batch.keyCounts,
+                     &batch.sentenceLabels})
+    list->clear();
+  if (source.isMasked())
+    return readMaskedRows(source, rows, batch);
   std::vector<int32_t> sample(length + 1);
   std::vector<uint8_t> learned(source.lossMask() ? length + 1 : 0);
   for (uint64_t row = 0; row < rows; ++row) {

@@ -61,6 +61,13 @@ struct Batch {
   std::vector<int32_t> tokens;
   std::vector<int32_t> labels;
   std::vector<int32_t> positions;
+  /// Of masked samples; empty of others. Labels are then those of masked
+  /// tokens. How many tokens of its sequence each token sees is how many of
+  /// them are no padding.
+  std::vector<int32_t> tokenTypes, keyCounts;
+  /// 1 for the first token of a sample whose texts are swapped, 0 for that of
+  /// another, -1 for all other tokens.
+  std::vector<int32_t> sentenceLabels;
 
   /// Labels that are not -1, of `count` rows from row `first` on.
   uint64_t countLabels(uint64_t first, uint64_t count) const;

@@ -7,6 +7,7 @@
 #include "runtime/data/BlendedDataset.h"
 
 #include "runtime/base/File.h"
+#include "runtime/data/MaskedDataset.h"
 
 #include <algorithm>
 #include <charconv>
@@ -99,6 +100,12 @@ Status BlendedDataset::readLearned(uint64_t sample,
   return parts[choice.part]->readLearned(choice.number, learned);
 }
 
+Status BlendedDataset::readMasked(uint64_t sample, MaskedSample &out) const {
+  HOCKET_RETURN_IF_ERROR(checkSample(sample));
+  HOCKET_ASSIGN_OR_RETURN(BlendChoice choice, order.choiceOf(sample));
+  return parts[choice.part]->readMasked(choice.number, out);
+}
+
 StatusOr<std::vector<SampleSegment>>
 BlendedDataset::segments(uint64_t sample) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
@@ -117,11 +124,16 @@ openPart(const BlendPart &part, const GptDatasetOptions &options, Split split,
   HOCKET_ASSIGN_OR_RETURN(
       IndexedDataset file,
       IndexedDataset::open(prefix, options.cache.inMemoryBytes / 4));
+  auto shared = std::make_shared<const IndexedDataset>(std::move(file));
+  if (options.masked) {
+    HOCKET_ASSIGN_OR_RETURN(
+        std::unique_ptr<MaskedDataset> masked,
+        MaskedDataset::create(std::move(shared), options, split, samples));
+    return std::unique_ptr<SampleSource>(std::move(masked));
+  }
   HOCKET_ASSIGN_OR_RETURN(
       std::unique_ptr<GptDataset> dataset,
-      GptDataset::create(
-          std::make_shared<const IndexedDataset>(std::move(file)), options,
-          split, samples));
+      GptDataset::create(std::move(shared), options, split, samples));
   return std::unique_ptr<SampleSource>(std::move(dataset));
 }
 

@@ -46,6 +46,8 @@ public:
   std::optional<LossMaskHead> lossMask() const override;
   Status readLearned(uint64_t sample,
                      std::span<uint8_t> learned) const override;
+  bool isMasked() const override { return parts.front()->isMasked(); }
+  Status readMasked(uint64_t sample, MaskedSample &out) const override;
   StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
 
 private:
@@ -57,9 +59,9 @@ private:
   BlendOrder order;
 };
 
-/// Opens the token files and gives the samples of a split: a GptDataset for
-/// one part, a blend for several. `samples` as for GptDataset; a blend needs
-/// at least 1.
+/// Opens the token files and gives the samples of a split: a GptDataset or a
+/// MaskedDataset for one part, a blend for several. `samples` as for
+/// GptDataset; a blend needs at least 1.
 StatusOr<std::unique_ptr<SampleSource>>
 openSamples(const std::vector<BlendPart> &parts,
             const GptDatasetOptions &options, Split split, uint64_t samples);

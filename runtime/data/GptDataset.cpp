@@ -37,6 +37,11 @@ Status SampleSource::readLearned(uint64_t sample,
   return checkSample(sample);
 }
 
+Status SampleSource::readMasked(uint64_t sample, MaskedSample &) const {
+  HOCKET_RETURN_IF_ERROR(checkSample(sample));
+  return internalError("these samples have no masked tokens");
+}
+
 StatusOr<std::unique_ptr<GptDataset>>
 GptDataset::create(std::shared_ptr<const IndexedDataset> file,
                    const GptDatasetOptions &options, Split split,

@@ -18,9 +18,20 @@
 #include "runtime/data/SampleSource.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace hocket::data {
+
+/// How samples of masked tokens are made, and with which tokens.
+struct MaskedLmOptions {
+  int32_t cls = 0, sep = 0, mask = 0, pad = 0;
+  double probability = 0.15; ///< Of a token, to be a label.
+  double maskShare = 0.8;    ///< Of labels, to be seen as `mask`,
+  double randomShare = 0.1;  ///< or as any token.
+  double shortSequenceProbability = 0.1;
+  bool sentenceOrder = false; ///< Samples have two texts, some swapped.
+};
 
 struct GptDatasetOptions {
   uint64_t sequenceLength = 0;
@@ -28,6 +39,7 @@ struct GptDatasetOptions {
   uint64_t seed = 0;           ///< Below 2^32, as NumPy demands.
   std::string splitWeights = "969,30,1";
   OrderCache cache = {};
+  std::optional<MaskedLmOptions> masked = std::nullopt; ///< MaskedDataset.h
 };
 
 class GptDataset : public SampleSource {

@@ -52,3 +52,8 @@ uint64_t RandomState::interval(uint64_t max) {
   } while (value > max);
   return value;
 }
+
+double RandomState::uniform() {
+  uint64_t high = next32() >> 5, low = next32() >> 6;
+  return double(high << 26 | low) / 9007199254740992.0; // 2^53
+}

@@ -36,6 +36,9 @@ public:
   /// covers `max`. Draws nothing for max = 0.
   uint64_t interval(uint64_t max);
 
+  /// NumPy's `random_sample`: uniform in [0, 1), 53 bits of two draws.
+  double uniform();
+
   /// NumPy's `shuffle` of a one-dimensional array: for i from n-1 down to 1,
   /// exchanges i with interval(i).
   template <typename T> void shuffle(std::span<T> values) {

@@ -33,6 +33,15 @@ struct SampleSegment {
   uint64_t length = 0;
 };
 
+/// A sample of masked tokens, the spans of sequenceLength() entries each.
+struct MaskedSample {
+  std::span<int32_t> tokens; ///< As the model sees them; padding at the end.
+  std::span<int32_t> labels; ///< Of tokens to be told; -1 elsewhere.
+  std::span<int32_t> types;  ///< 0, and 1 in the second text.
+  uint64_t length = 0;       ///< Tokens that are no padding.
+  bool isSwapped = false;    ///< Its second text comes first in the document.
+};
+
 class SampleSource {
 public:
   virtual ~SampleSource() = default;
@@ -54,6 +63,12 @@ public:
   /// Sets `learned`, as many as read() fills tokens, to 1 for tokens that are
   /// learned and 0 for others.
   virtual Status readLearned(uint64_t sample, std::span<uint8_t> learned) const;
+
+  /// Whether samples are of masked tokens, which readMasked() reads.
+  virtual bool isMasked() const { return false; }
+
+  /// Fills `out`. Internal where samples are not of masked tokens.
+  virtual Status readMasked(uint64_t sample, MaskedSample &out) const;
 
   /// Where the tokens of `sample` come from, in order.
   virtual StatusOr<std::vector<SampleSegment>>

@@ -43,6 +43,9 @@ struct ShownSample {
   std::vector<SampleSegment> segments;
   std::vector<int32_t> tokens;
   std::vector<uint8_t> learned; ///< Of conversations, one a token.
+  /// Of masked tokens, whose `tokens` are without padding.
+  std::vector<int32_t> labels, types;
+  bool isSwapped = false;
 };
 } // namespace
 
@@ -58,6 +61,11 @@ static void writeJson(const ShownSample &sample, std::ostream &out) {
   object["tokens"] = sample.tokens;
   if (!sample.learned.empty())
     object["learned"] = sample.learned;
+  if (!sample.labels.empty()) {
+    object["labels"] = sample.labels;
+    object["token_types"] = sample.types;
+    object["swapped"] = sample.isSwapped;
+  }
   out << toJsonText(object) << '\n';
 }
 
@@ -114,6 +122,44 @@ static void writeText(const ShownSample &sample,
   }
 }
 
+/// A sample of masked tokens: its tokens are not those of its sentences.
+static void writeMaskedText(const ShownSample &sample,
+                            const tokenizer::Tokenizer *tokenizer,
+                            std::ostream &out) {
+  out << "sample " << sample.number
+      << (sample.isSwapped ? ", its texts swapped" : "") << '\n';
+  for (const SampleSegment &segment : sample.segments)
+    out << "  " << segment.prefix << " sentence " << segment.sequence << '\n';
+  if (tokenizer)
+    out << "  "
+        << onOneLine(tokenizer->decode(sample.tokens,
+                                       tokenizer::SpecialTokens::Shown))
+        << '\n';
+  for (const auto &[name, list] :
+       {std::pair{"tokens", &sample.tokens}, {"labels", &sample.labels}}) {
+    out << "  " << name;
+    for (int32_t number : *list)
+      out << ' ' << number;
+    out << '\n';
+  }
+}
+
+/// Without padding.
+static Status readMaskedSample(const SampleSource &source,
+                               ShownSample &sample) {
+  for (auto *list : {&sample.tokens, &sample.labels, &sample.types})
+    list->resize(source.sequenceLength());
+  MaskedSample read;
+  read.tokens = sample.tokens;
+  read.labels = sample.labels;
+  read.types = sample.types;
+  HOCKET_RETURN_IF_ERROR(source.readMasked(sample.number, read));
+  for (auto *list : {&sample.tokens, &sample.labels, &sample.types})
+    list->resize(read.length);
+  sample.isSwapped = read.isSwapped;
+  return okStatus();
+}
+
 Status data::showSamples(const SampleSource &source, const ShowOptions &options,
                          std::ostream &out) {
   if (options.range.end > source.size())
@@ -127,12 +173,17 @@ Status data::showSamples(const SampleSource &source, const ShowOptions &options,
     sample.learned.resize(sample.tokens.size());
   for (sample.number = options.range.begin; sample.number < options.range.end;
        ++sample.number) {
-    HOCKET_RETURN_IF_ERROR(source.read(sample.number, sample.tokens));
+    if (source.isMasked())
+      HOCKET_RETURN_IF_ERROR(readMaskedSample(source, sample));
+    else
+      HOCKET_RETURN_IF_ERROR(source.read(sample.number, sample.tokens));
     if (!sample.learned.empty())
       HOCKET_RETURN_IF_ERROR(source.readLearned(sample.number, sample.learned));
     HOCKET_ASSIGN_OR_RETURN(sample.segments, source.segments(sample.number));
     if (options.json)
       writeJson(sample, out);
+    else if (source.isMasked())
+      writeMaskedText(sample, options.tokenizer, out);
     else
       writeText(sample, options.tokenizer, out);
   }
