@@ -42,6 +42,19 @@ openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
   options.cache.note = [](const std::string &line) {
     std::cerr << line + "\n";
   };
+  if (training.has_masked_lm()) {
+    const spec::MaskedLm &masked = training.masked_lm();
+    options.masked = {.cls = static_cast<int32_t>(masked.cls_token()),
+                      .sep = static_cast<int32_t>(masked.sep_token()),
+                      .mask = static_cast<int32_t>(masked.mask_token()),
+                      .pad = static_cast<int32_t>(masked.pad_token()),
+                      .probability = masked.probability(),
+                      .maskShare = masked.mask_share(),
+                      .randomShare = masked.random_share(),
+                      .shortSequenceProbability =
+                          masked.short_sequence_probability(),
+                      .sentenceOrder = spec.model().sentence_head()};
+  }
   data::RunLength run;
   run.steps = static_cast<uint64_t>(training.steps());
   run.globalBatchSize = static_cast<uint64_t>(training.global_batch_size());

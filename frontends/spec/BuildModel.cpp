@@ -61,6 +61,12 @@ static xf::ParameterRole roleOf(Parameter::Role role) {
     return xf::ParameterRole::ExpertDown;
   case Parameter::Role::Head:
     return xf::ParameterRole::Head;
+  case Parameter::Role::TokenTypes:
+    return xf::ParameterRole::TokenTypes;
+  case Parameter::Role::HeadTransform:
+    return xf::ParameterRole::HeadTransform;
+  case Parameter::Role::SentenceHead:
+    return xf::ParameterRole::SentenceHead;
   }
 }
 
@@ -208,12 +214,13 @@ Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
   // A window that holds the whole sequence is none.
   int64_t window = kind->window() < sequence ? kind->window() : 0;
   double drop = own().dropout().attention();
+  Value bound = seesAll() ? keyCounts : resetsAttention() ? positions : Value();
   return builder
       .create<xf::AttentionOp>(
           at("attention", "model.heads"), query.getType(),
-          tensor({batch, own().heads(), sequence}), query, key, value,
-          resetsAttention() ? positions : Value(),
-          drop > 0 ? instance : Value(), ValueRange(), builder.getUnitAttr(),
+          tensor({batch, own().heads(), sequence}), query, key, value, bound,
+          drop > 0 ? instance : Value(), ValueRange(),
+          seesAll() ? UnitAttr() : builder.getUnitAttr(),
           builder.getI64IntegerAttr(window), real(scoreScale()), real(drop),
           builder.getI32IntegerAttr(drop > 0 ? AttentionStream : 0),
           builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
@@ -239,16 +246,21 @@ static xf::ActivationKind activationOf(Model::Activation activation) {
   }
 }
 
+Value ModelBuilder::activate(Value input, StringRef name,
+                             xf::ActivationKind kind, std::string_view field) {
+  return builder.create<xf::ActivationOp>(
+      at(name, field), input.getType(), input,
+      xf::ActivationKindAttr::get(builder.getContext(), kind));
+}
+
 Value ModelBuilder::buildMlp(Value input, LinearFn linear) {
+  xf::ActivationKind activation = activationOf(own().activation());
+  if (!isGated(own().activation()))
+    return linear(activate(linear(input, "up"), "mlp.activation", activation,
+                           "model.activation"),
+                  "down");
   Location location = at("mlp.activation", "model.activation");
-  auto kind = xf::ActivationKindAttr::get(builder.getContext(),
-                                          activationOf(own().activation()));
-  if (!isGated(own().activation())) {
-    Value up = linear(input, "up");
-    return linear(
-        builder.create<xf::ActivationOp>(location, up.getType(), up, kind),
-        "down");
-  }
+  auto kind = xf::ActivationKindAttr::get(builder.getContext(), activation);
   Value gate = linear(input, "gate");
   Value up = linear(input, "up");
   return linear(
@@ -329,6 +341,10 @@ func::FuncOp ModelBuilder::buildLayer() {
   if (documents)
     take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
          "positions", "training.data.reset_attention_mask");
+  bool padded = kind->attention && seesAll();
+  if (padded)
+    take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
+         "key_counts", "model.attention_mask");
   bool cached = kind->attention && serving.isOn;
   if (cached)
     takeCache(take);
@@ -349,6 +365,8 @@ func::FuncOp ModelBuilder::buildLayer() {
   routerBias = biased ? body->getArgument(next++) : Value();
   if (documents)
     positions = body->getArgument(next++);
+  if (padded)
+    keyCounts = body->getArgument(next++);
   if (cached)
     for (Value *value : {&positions, &serving.places, &serving.table,
                          &serving.keys, &serving.values})
@@ -365,7 +383,7 @@ func::FuncOp ModelBuilder::buildLayer() {
   builder.create<func::ReturnOp>(location, results);
   layer.setFunctionType(
       builder.getFunctionType(types, ValueRange(results).getTypes()));
-  instance = ropeTable = positions = Value();
+  instance = ropeTable = positions = keyCounts = Value();
   routerBias = routerLoss = expertCounts = Value();
   return layer;
 }
@@ -467,6 +485,15 @@ Value ModelBuilder::embed(Value tokens) {
     x = builder.create<xf::AddOp>(
         at("position_embedding", "model.max_positions"), type, x,
         learnedPositions(type));
+  if (model.token_types() > 0) {
+    Location location = at("token_type_embedding", "model.token_types");
+    Value added = builder.create<xf::EmbeddingOp>(
+        location, type, tokenTypes, parameters["token_type_embedding.weight"],
+        /*first_row=*/Value());
+    x = builder.create<xf::AddOp>(location, type, x, added);
+  }
+  if (model.embedding_norm())
+    x = norm(x, "embedding_norm");
   return dropout(x, model.dropout().embedding(), EmbeddingStream,
                  "embedding.dropout");
 }
@@ -489,6 +516,8 @@ Value ModelBuilder::callLayer(int64_t index, Value input) {
     read(routerState(index, "bias"), model.moe().experts(), "model.moe");
   if (called.attention && resetsAttention())
     operands.push_back(positions);
+  if (called.attention && seesAll())
+    operands.push_back(keyCounts);
   bool cached = called.attention && serving.isOn;
   if (cached) {
     operands.append({positions, serving.places, serving.table});
@@ -508,28 +537,58 @@ Value ModelBuilder::callLayer(int64_t index, Value input) {
   return call.getResult(0);
 }
 
+Value ModelBuilder::finalNorm(Value input) {
+  return hasFinalNorm(model) ? norm(input, "final_norm") : input;
+}
+
 Value ModelBuilder::buildLogits(Value input) {
+  Value x = input;
+  if (model.head_transform())
+    x = norm(activate(linear(x, "head_transform", model.hidden()),
+                      "head_transform.activation",
+                      activationOf(model.activation()), "model.activation"),
+             "head_norm");
   // Of the head's operand, which is smaller than its result.
-  Value x = scaled(norm(input, "final_norm"), model.logit_scale(), "head.scale",
-                   "model.logit_scale");
+  x = scaled(x, model.logit_scale(), "head.scale", "model.logit_scale");
   Value head = parameters.lookup("head.weight");
   if (!head)
     head = parameters["embedding.weight"];
   int64_t rows = cast<RankedTensorType>(head.getType()).getDimSize(0);
   return builder.create<xf::LinearOp>(
       at("head", "model.vocab_size"), tensor({batch, sequence, rows}), x, head,
-      Value(), ValueRange(), xf::Fp8RecipeAttr());
+      parameters.lookup("head.bias"), ValueRange(), xf::Fp8RecipeAttr());
+}
+
+Value ModelBuilder::crossEntropy(Value logits, Value labels, Value count,
+                                 int64_t classes, Location location) {
+  return builder
+      .create<xf::CrossEntropyOp>(location, tensor({}),
+                                  tensor({batch, sequence}),
+                                  /*picked=*/Type(), logits, labels, count,
+                                  builder.getI64IntegerAttr(classes))
+      .getLoss();
+}
+
+/// Every token goes through the pooler, and only the first of a sequence has a
+/// label: so it is where the sequence's other rows are.
+Value ModelBuilder::buildSentenceLoss(Value input) {
+  Value pooled =
+      activate(linear(input, "pooler", model.hidden()), "pooler.activation",
+               xf::ActivationKind::Tanh, "model.sentence_head");
+  return crossEntropy(linear(pooled, "sentence_head", sentenceClasses),
+                      sentenceLabels, /*count=*/Value(), sentenceClasses,
+                      at("sentence_loss", "model.sentence_head"));
 }
 
 Value ModelBuilder::buildLoss(Value input, Value labels) {
-  Value logits = buildLogits(input);
   Location location = at("loss", "model.vocab_size");
-  Value loss = builder
-                   .create<xf::CrossEntropyOp>(
-                       location, tensor({}), tensor({batch, sequence}),
-                       /*picked=*/Type(), logits, labels, labelCount,
-                       builder.getI64IntegerAttr(model.vocab_size()))
-                   .getLoss();
+  Value last = finalNorm(input);
+  Value loss = crossEntropy(buildLogits(last), labels, labelCount,
+                            model.vocab_size(), location);
+  if (model.sentence_head())
+    loss = builder.create<xf::AddOp>(at("sentence_loss", "model.sentence_head"),
+                                     loss.getType(), loss,
+                                     buildSentenceLoss(last));
   if (!routerLoss)
     return loss;
   // The host sees the loss of the text alone.
@@ -537,7 +596,8 @@ Value ModelBuilder::buildLoss(Value input, Value labels) {
   return builder.create<xf::AddOp>(location, loss.getType(), loss, routerLoss);
 }
 
-/// (tokens, labels, what documents that share a sequence need) -> loss.
+/// (tokens, labels, what documents that share a sequence and encoders need) ->
+/// loss.
 void ModelBuilder::buildForward() {
   Location location = at("forward", "model");
   auto ids = RankedTensorType::get({batch, sequence}, builder.getI32Type());
@@ -552,11 +612,18 @@ void ModelBuilder::buildForward() {
     inputs.push_back(input);
   };
   if (masksLabels())
-    take(xf::HostInput::LabelCount, tensor({}), "training.data.eod_mask_loss");
+    take(xf::HostInput::LabelCount, tensor({}),
+         seesAll() ? "training.masked_lm" : "training.data.eod_mask_loss");
   if (takesPositions() || resetsAttention())
     take(xf::HostInput::Positions, ids,
          takesPositions() ? "training.data.reset_position_ids"
                           : "training.data.reset_attention_mask");
+  if (model.token_types() > 0)
+    take(xf::HostInput::TokenTypes, ids, "model.token_types");
+  if (seesAll())
+    take(xf::HostInput::KeyCounts, ids, "model.attention_mask");
+  if (model.sentence_head())
+    take(xf::HostInput::SentenceLabels, ids, "model.sentence_head");
   auto forward = builder.create<func::FuncOp>(
       location, "forward", builder.getFunctionType(types, {tensor({})}));
   for (auto [i, input] : llvm::enumerate(inputs))
@@ -565,6 +632,9 @@ void ModelBuilder::buildForward() {
   Block *body = builder.createBlock(&forward.getBody(), {}, types, places);
   labelCount = xf::findHostInput(forward, xf::HostInput::LabelCount);
   positions = xf::findHostInput(forward, xf::HostInput::Positions);
+  tokenTypes = xf::findHostInput(forward, xf::HostInput::TokenTypes);
+  keyCounts = xf::findHostInput(forward, xf::HostInput::KeyCounts);
+  sentenceLabels = xf::findHostInput(forward, xf::HostInput::SentenceLabels);
   parameters.clear();
   readVariables(inputParameters(spec));
   Value x = embed(body->getArgument(0));
@@ -575,6 +645,7 @@ void ModelBuilder::buildForward() {
   Value loss = buildLoss(x, body->getArgument(1));
   builder.create<func::ReturnOp>(location, loss);
   positions = labelCount = Value();
+  tokenTypes = keyCounts = sentenceLabels = Value();
 }
 
 OwningOpRef<ModuleOp> ModelBuilder::build() {

@@ -24,6 +24,9 @@ static constexpr int64_t pagePositions = 64;
 static constexpr int64_t defaultPrefillTokens = 128;
 
 std::string spec::whyNotServed(const Spec &spec) {
+  if (spec.model().attention_mask() == Model::BIDIRECTIONAL)
+    return "with attention_mask: BIDIRECTIONAL every token sees those behind "
+           "it, so that none can be written after another";
   const plan::ParallelPlan plan = planOf(spec);
   if (!plan.shardings.empty())
     return "plan.shardings chooses for the ops of training alone";
@@ -115,7 +118,7 @@ void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
 /// What evaluation tells of each label (xf-build-evaluate).
 void ModelBuilder::outputLabels(Value input, Value labels) {
   Location location = at("loss", "model.vocab_size");
-  Value logits = buildLogits(input);
+  Value logits = buildLogits(finalNorm(input));
   auto row = tensor({batch, sequence});
   auto loss = builder.create<xf::CrossEntropyOp>(
       location, tensor({}), row, row, logits, labels, /*count=*/Value(),

@@ -119,6 +119,27 @@ static ArrayAttr batchSizesAttr(const Training &training, Builder &builder) {
   return builder.getArrayAttr(rows);
 }
 
+static DictionaryAttr maskedLmAttr(const Spec &spec, Builder &builder) {
+  const MaskedLm &masked = spec.training().masked_lm();
+  auto whole = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  auto real = [&](StringRef name, double value) {
+    return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
+  };
+  return builder.getDictionaryAttr({
+      whole("cls_token", masked.cls_token()),
+      whole("sep_token", masked.sep_token()),
+      whole("mask_token", masked.mask_token()),
+      whole("pad_token", masked.pad_token()),
+      real("probability", masked.probability()),
+      real("mask_share", masked.mask_share()),
+      real("random_share", masked.random_share()),
+      real("short_sequence_probability", masked.short_sequence_probability()),
+      whole("sentence_order", spec.model().sentence_head()),
+  });
+}
+
 static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
   const Training &training = spec.training();
   SmallVector<NamedAttribute> entries;
@@ -142,6 +163,8 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
     whole("eod_token", training.data().eod_token());
   if (training.data().eod_mask_loss())
     add("eod_mask_loss", builder.getUnitAttr());
+  if (training.has_masked_lm())
+    add("masked_lm", maskedLmAttr(spec, builder));
   add("learning_rate", learningRateAttr(training.learning_rate(), builder));
   whole("log_interval", training.log_interval());
   whole("save_interval", training.save_interval());

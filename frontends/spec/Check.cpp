@@ -31,6 +31,7 @@ Status spec::checkSpec(const Spec &spec, const FieldLocations &locations) {
     return errors.status();
   checkModel(spec.model(), errors);
   checkTraining(spec, errors);
+  checkEncoder(spec, errors);
   checkPlan(spec, errors);
   return errors.status();
 }

@@ -57,6 +57,9 @@ Status checkSpec(const Spec &spec, const FieldLocations &locations);
 /// have found nothing.
 void checkRanges(const Spec &spec, ConstraintErrors &errors);
 void checkModel(const Model &model, ConstraintErrors &errors);
+/// S80 to S83: attention in both directions, and what goes with it.
+void checkEncoder(const Spec &spec, ConstraintErrors &errors);
+
 void checkTraining(const Spec &spec, ConstraintErrors &errors);
 void checkPlan(const Spec &spec, ConstraintErrors &errors);
 

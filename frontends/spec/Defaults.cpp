@@ -98,6 +98,25 @@ static void deriveSizes(Model &model) {
                               std::sqrt(static_cast<double>(model.head_dim())));
 }
 
+/// What encoders alone have is left out where it says what is usual, so that
+/// two specifications of one model are alike.
+static void dropUsual(Model &model) {
+  if (model.attention_mask() == Model::CAUSAL)
+    model.clear_attention_mask();
+  if (model.token_types() == 0)
+    model.clear_token_types();
+  if (!model.embedding_norm())
+    model.clear_embedding_norm();
+  if (model.final_norm())
+    model.clear_final_norm();
+  if (!model.head_transform())
+    model.clear_head_transform();
+  if (!model.head_bias())
+    model.clear_head_bias();
+  if (!model.sentence_head())
+    model.clear_sentence_head();
+}
+
 static void deriveBiases(Model &model) {
   bool bias = model.bias();
   if (!model.has_attention_qkv_bias())
@@ -159,6 +178,7 @@ void hocket::spec::fillDefaults(Spec &spec) {
   Training &training = *spec.mutable_training();
   deriveSizes(model);
   deriveBiases(model);
+  dropUsual(model);
   derivePlan(spec);
   deriveTraining(training, spec.plan());
   if (!training.has_sequence_length() && model.has_max_positions())

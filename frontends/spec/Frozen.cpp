@@ -73,6 +73,12 @@ static ParameterSelection::Role roleInSpec(Parameter::Role role) {
     return ParameterSelection::EXPERT_DOWN;
   case From::Head:
     return ParameterSelection::HEAD;
+  case From::TokenTypes:
+    return ParameterSelection::TOKEN_TYPES;
+  case From::HeadTransform:
+    return ParameterSelection::HEAD_TRANSFORM;
+  case From::SentenceHead:
+    return ParameterSelection::SENTENCE_HEAD;
   }
   return ParameterSelection::HEAD;
 }

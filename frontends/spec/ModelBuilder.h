@@ -118,8 +118,14 @@ private:
   void buildRopeTables();
   mlir::Value buildRopeTable(const Model &rotary);
   mlir::Value buildLoss(mlir::Value input, mlir::Value labels);
-
+  mlir::Value finalNorm(mlir::Value input); ///< Where there is one.
+  /// Of what has gone through it.
   mlir::Value buildLogits(mlir::Value input);
+  mlir::Value buildSentenceLoss(mlir::Value input);
+  /// The mean over `count` labels, or over those that there are.
+  mlir::Value crossEntropy(mlir::Value logits, mlir::Value labels,
+                           mlir::Value count, int64_t classes,
+                           mlir::Location location);
 
   //===--- Writing (BuildServing.cpp) ------------------------------------===//
   /// "cache.layers.3.keys".
@@ -138,7 +144,7 @@ private:
   void buildServing();
 
   //===--- Documents that share a sequence --------------------------------===//
-  bool masksLabels() const { return data().eod_mask_loss(); }
+  bool masksLabels() const { return data().eod_mask_loss() || seesAll(); }
   bool resetsAttention() const {
     return !serving.isOn && data().reset_attention_mask();
   }
@@ -148,8 +154,15 @@ private:
   }
   const Data &data() const { return spec.training().data(); }
 
+  //===--- Encoders -------------------------------------------------------===//
+  bool seesAll() const {
+    return model.attention_mask() == Model::BIDIRECTIONAL;
+  }
+
   //===--- Parts of both -------------------------------------------------===//
   mlir::Value linear(mlir::Value input, const std::string &name, int64_t out);
+  mlir::Value activate(mlir::Value input, llvm::StringRef name,
+                       xf::ActivationKind kind, std::string_view field);
   mlir::Value norm(mlir::Value input, const std::string &name);
   mlir::Value norm(mlir::Value input, const std::string &name,
                    xf::NormKind kind, std::string_view field);
@@ -206,6 +219,9 @@ private:
   /// functions that write, in its text; and of how many labels the loss is a
   /// mean. Null where they are not asked for.
   mlir::Value positions, labelCount;
+  /// The same of encoders: what kind each token is of, how many keys of its
+  /// sequence it sees, and of each first token whether the texts are swapped.
+  mlir::Value tokenTypes, keyCounts, sentenceLabels;
   /// Of functions that write: what `xf.cached_attention` takes, and keys and
   /// values as the last op has left them.
   struct Serving {

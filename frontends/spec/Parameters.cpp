@@ -195,16 +195,47 @@ std::vector<Parameter> hocket::spec::inputParameters(const Spec &spec) {
   if (model.position() == Model::LEARNED)
     list.matrix("position_embedding.weight", Role::Positions,
                 model.max_positions(), model.hidden(), "model.max_positions");
+  if (model.token_types() > 0)
+    list.matrix("token_type_embedding.weight", Role::TokenTypes,
+                model.token_types(), model.hidden(), "model.token_types");
+  if (model.embedding_norm())
+    list.norm("embedding_norm", model.hidden());
   return std::move(list.list);
+}
+
+/// What stands between the last layer and the head of tokens.
+static void addHeadTransform(ParameterList &list, const Model &model) {
+  addLinear(list,
+            {"head_transform", Role::HeadTransform, model.hidden(),
+             model.hidden(), model.bias(), "model.bias"},
+            "model.head_transform");
+  list.norm("head_norm", model.hidden());
+}
+
+static void addSentenceHead(ParameterList &list, const Model &model) {
+  for (auto [name, out] : {std::pair{"pooler", model.hidden()},
+                           {"sentence_head", sentenceClasses}})
+    addLinear(list,
+              {name, Role::SentenceHead, out, model.hidden(), model.bias(),
+               "model.bias"},
+              "model.sentence_head");
 }
 
 std::vector<Parameter> hocket::spec::outputParameters(const Spec &spec) {
   const Model &model = spec.model();
   ParameterList list(spec);
-  list.norm("final_norm", model.hidden());
+  if (hasFinalNorm(model))
+    list.norm("final_norm", model.hidden());
+  if (model.head_transform())
+    addHeadTransform(list, model);
   if (!model.tied_embeddings())
     list.matrix("head.weight", Role::Head, vocabRows(model), model.hidden(),
                 "model.tied_embeddings");
+  if (model.head_bias())
+    list.vector("head.bias", Role::Head, vocabRows(model),
+                Parameter::Initial::Zeros, "model.head_bias");
+  if (model.sentence_head())
+    addSentenceHead(list, model);
   return std::move(list.list);
 }
 

@@ -10,6 +10,8 @@
 ///
 ///   embedding.weight                      [padded vocab, hidden]
 ///   position_embedding.weight             [max_positions, hidden]
+///   token_type_embedding.weight           [token_types, hidden]
+///   embedding_norm.{weight,bias}          [hidden], with embedding_norm
 ///   layers.{i}.attention_norm.{weight,bias}          [hidden], but with BRANCH
 ///   layers.{i}.attention_post_norm.{weight,bias}     [hidden], with BOTH,
 ///   BRANCH layers.{i}.attention.{q,k,v,o}.{weight,bias}     [out, in], [out]
@@ -23,7 +25,13 @@
 ///   layers.{i}.mlp.experts.{gate,up,down}.weight     [experts, out, in]
 ///   layers.{i}.mlp.shared.{gate,up,down}.weight      [out, in]
 ///   final_norm.{weight,bias}              [hidden]
+///   head_transform.{weight,bias}          [hidden, hidden], [hidden]
+///   head_norm.{weight,bias}               [hidden], both with head_transform
 ///   head.weight                           [padded vocab, hidden], unless tied
+///   head.bias                             [padded vocab], with head_bias
+///   pooler.{weight,bias}                  [hidden, hidden], [hidden]
+///   sentence_head.{weight,bias}           [2, hidden], [2], both with
+///   sentence_head
 ///
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +66,10 @@ struct Parameter {
     ExpertGate,
     ExpertUp,
     ExpertDown,
-    Head
+    Head,
+    TokenTypes,
+    HeadTransform,
+    SentenceHead
   };
 
   std::string name; ///< Within its scope: "attention.q.weight".

@@ -147,9 +147,31 @@ static CheckedSize feedForwardSize(const ResolvedKind &kind) {
   }
 }
 
+bool hocket::spec::hasFinalNorm(const Model &model) {
+  return !model.has_final_norm() || model.final_norm();
+}
+
+/// What an encoder has before the first layer and behind the last one besides
+/// the embedding of tokens and the head.
+static CheckedSize encoderEnds(const Model &model) {
+  CheckedSize hidden = model.hidden();
+  CheckedSize total =
+      hidden * model.token_types() +
+      normSize(model) * (model.embedding_norm() + hasFinalNorm(model) +
+                         model.head_transform());
+  if (model.head_transform())
+    total = total + linear(hidden, hidden, model.bias());
+  if (model.head_bias())
+    total = total + paddedVocabSize(model);
+  if (model.sentence_head())
+    total = total + linear(hidden, hidden, model.bias()) +
+            linear(hidden, sentenceClasses, model.bias());
+  return total;
+}
+
 CheckedSize hocket::spec::parameterCount(const Model &model) {
   CheckedSize hidden = model.hidden();
-  CheckedSize total = normSize(model);
+  CheckedSize total = encoderEnds(model);
   for (const ResolvedKind &kind : LayerPattern(model).kinds())
     total = total + (mixerSize(kind) + feedForwardSize(kind)) * kind.layers;
   CheckedSize table = paddedVocabSize(model) * hidden;

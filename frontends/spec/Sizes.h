@@ -61,6 +61,12 @@ int64_t expertRowsBound(const Spec &spec, int64_t tokens);
 bool hasNormBefore(const Model &model);
 bool hasPostNorm(const Model &model);
 
+/// Whether a norm follows the last layer.
+bool hasFinalNorm(const Model &model);
+
+/// What a sentence head tells apart: texts in order, and swapped ones.
+inline constexpr int64_t sentenceClasses = 2;
+
 /// How many numbers have a scale in 8 bits, along what a GEMM sums over; 0
 /// where none do, or all of a tensor.
 int64_t fp8Block(const Training &training);

@@ -96,9 +96,11 @@ static void returnLoss(func::FuncOp function) {
 /// Has the host see of each label what its log-probability is made of, and,
 /// where it asks for them, the logits of a position.
 static void outputLabels(func::FuncOp function) {
-  auto losses = llvm::to_vector(function.getOps<CrossEntropyOp>());
-  if (losses.size() != 1 ||
-      losses.front().getLabels() != findHostInput(function, HostInput::Labels))
+  SmallVector<CrossEntropyOp> losses;
+  for (auto loss : function.getOps<CrossEntropyOp>())
+    if (loss.getLabels() == findHostInput(function, HostInput::Labels))
+      losses.push_back(loss);
+  if (losses.size() != 1)
     return;
   CrossEntropyOp op = losses.front();
   OpBuilder builder(op);

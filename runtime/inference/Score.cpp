@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <mutex>
 
 using namespace hocket;
@@ -54,6 +55,8 @@ private:
     batch.sequenceLength = length;
     batch.tokens.assign(rows * length, 0);
     batch.labels.assign(rows * length, -1);
+    if (model.program().training().has_masked_lm())
+      return fillMasked(batch);
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
       for (size_t i = 0; i + 1 < request.tokens.size(); ++i) {
         batch.tokens[r * length + i] = request.tokens[i];
@@ -65,12 +68,27 @@ private:
       batch.positions = data::positionsOf(documents, batch.tokens, length);
   }
 
+  /// What is behind a request, and rows behind the last one, are padding.
+  void fillMasked(data::Batch &batch) const {
+    for (auto *list :
+         {&batch.tokenTypes, &batch.keyCounts, &batch.sentenceLabels})
+      list->assign(rows * length, 0);
+    forEachRow([&](uint64_t r, const ScoreRequest &request) {
+      auto at = ptrdiff_t(r * length);
+      std::ranges::copy(request.tokens, batch.tokens.begin() + at);
+      std::ranges::copy(request.labels, batch.labels.begin() + at);
+      std::ranges::copy(request.types, batch.tokenTypes.begin() + at);
+      std::fill_n(batch.keyCounts.begin() + at, length,
+                  int32_t(request.tokens.size()));
+    });
+  }
+
   std::vector<LabelPlace> placesOfLogits() const {
     std::vector<LabelPlace> places;
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
       if (request.asksLikeliest)
-        for (size_t i = request.first; i < request.tokens.size(); ++i)
-          places.push_back({r, i - 1});
+        for (size_t place : request.places())
+          places.push_back({r, place});
     });
     return places;
   }
@@ -82,13 +100,14 @@ private:
     uint64_t answered = 0;
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
       Scores &scores = answers.emplace_back();
-      auto row = labels.begin() + ptrdiff_t(r * length) - 1;
-      scores.logProbabilities.assign(row + ptrdiff_t(request.first),
-                                     row + ptrdiff_t(request.tokens.size()));
-      for (size_t i = request.first;
-           request.asksLikeliest && i < request.tokens.size(); ++i) {
+      for (size_t place : request.places()) {
+        scores.logProbabilities.push_back(labels[r * length + place]);
+        if (!request.asksLikeliest)
+          continue;
+        int32_t label = request.isMasked() ? request.labels[place]
+                                           : request.tokens[place + 1];
         auto best = std::max_element(next, next + vocabulary);
-        scores.likeliest.push_back(best - next == request.tokens[i]);
+        scores.likeliest.push_back(best - next == label);
         next += vocabulary;
       }
       tokens += request.tokens.size();
@@ -128,6 +147,40 @@ private:
 
 } // namespace
 
+std::vector<size_t> ScoreRequest::places() const {
+  std::vector<size_t> places;
+  if (!isMasked())
+    for (size_t i = first; i < tokens.size(); ++i)
+      places.push_back(i - 1);
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] >= 0)
+      places.push_back(i);
+  return places;
+}
+
+/// Of a program of masked tokens.
+static Status checkMaskedRequest(const program::Program &program,
+                                 const ScoreRequest &request,
+                                 const std::string &name) {
+  size_t size = request.tokens.size();
+  if (size == 0 || request.labels.size() != size ||
+      request.types.size() != size)
+    return invalidArgument(name + " does not say of each token which kind it "
+                                  "is of, and what is asked about it");
+  if (size > size_t(lengthOf(program)))
+    return invalidArgument(
+        name + formatText(" has %zu tokens, the program takes %llu", size,
+                          (unsigned long long)lengthOf(program)));
+  std::vector<int32_t> labels;
+  std::ranges::copy_if(request.labels, std::back_inserter(labels),
+                       [](int32_t label) { return label != -1; });
+  if (std::ranges::any_of(request.types,
+                          [](int32_t type) { return type < 0 || type > 1; }))
+    return invalidArgument(name + " has a token of a kind other than 0 and 1");
+  HOCKET_RETURN_IF_ERROR(checkTokensOf(program, labels, name));
+  return checkTokensOf(program, request.tokens, name);
+}
+
 size_t inference::longestRequest(const program::Program &program) {
   return size_t(lengthOf(program)) + 1;
 }
@@ -137,6 +190,14 @@ Status inference::checkRequests(const program::Program &program,
   for (size_t i = 0; i < requests.size(); ++i) {
     const ScoreRequest &request = requests[i];
     std::string name = formatText("request %zu", i + 1);
+    if (program.training().has_masked_lm()) {
+      if (!request.isMasked())
+        return invalidArgument(
+            "the program tells masked tokens, and cannot be asked for the next "
+            "one; `hocket eval loss` measures it");
+      HOCKET_RETURN_IF_ERROR(checkMaskedRequest(program, request, name));
+      continue;
+    }
     if (request.first < 1 || request.first >= request.tokens.size())
       return invalidArgument(name +
                              " asks about no token that has one before it");
@@ -165,6 +226,8 @@ StatusOr<std::vector<Scores>> inference::score(
     uint64_t size = request.tokens.size();
     digest.update(&size, sizeof(size));
     digest.update(request.tokens.data(), size * sizeof(int32_t));
+    for (const auto *list : {&request.labels, &request.types})
+      digest.update(list->data(), list->size() * sizeof(int32_t));
   }
   struct Answers {
     std::mutex mutex;

@@ -19,14 +19,22 @@
 
 namespace hocket::inference {
 
-/// How likely tokens [first, end) are, each given all before it; first >= 1.
+/// How likely tokens [first, end) are, each given all before it; first >= 1. Of
+/// a program of masked tokens: how likely each of `labels` is, given all of
+/// `tokens`.
 struct ScoreRequest {
   std::vector<int32_t> tokens;
   size_t first = 1;
+  /// Of masked tokens alone, as long as `tokens`: what stands in the place of
+  /// each, or -1 where nobody asks, and of which kind it is.
+  std::vector<int32_t> labels = {}, types = {};
   /// Whether to say, too, which of them are likelier than any other token.
   bool asksLikeliest = false;
 
-  size_t wanted() const { return tokens.size() - first; }
+  size_t wanted() const { return tokens.size() - first; } ///< Not of masked.
+  bool isMasked() const { return !labels.empty(); }
+  /// Places whose labels are asked about, in order.
+  std::vector<size_t> places() const;
 };
 
 /// Of each token that was asked about.

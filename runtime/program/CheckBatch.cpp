@@ -75,7 +75,7 @@ public:
     checkTokens();
     checkSteps();
     if (!faults.full()) // Else nobody has looked at all that it walks over.
-      checkDocuments();
+      checkDocuments(), checkMaskedLm();
     for (auto part = boxes.begin(); part != boxes.end(); ++part) {
       const BatchPart &of = part->first;
       std::string fault = coverFault(of, part->second);
@@ -117,6 +117,18 @@ private:
     }
   }
 
+  /// What entries that do not write take in.
+  std::set<std::string> inputsOfTraining() const {
+    std::set<std::string> named;
+    for (const program::Role &role : program.roles())
+      for (const program::Entry &entry : role.entries())
+        if (!isServingEntry(entry.name()))
+          for (const Host *host : hostsOf(role, entry))
+            if (host->direction() == Host::INPUT)
+              named.insert(host->name());
+    return named;
+  }
+
   /// Positions are of documents, whose end is a token, and the host counts
   /// labels where, and only where, some are masked.
   void checkDocuments() {
@@ -130,20 +142,47 @@ private:
       add(formatText("token %llu ends a document, of a vocabulary of %llu",
                      wide(documents.eod_token()),
                      wide(program.model().vocab_size())));
-    std::set<std::string> named;
-    for (const program::Role &role : program.roles())
-      for (const program::Entry &entry : role.entries())
-        if (!isServingEntry(entry.name()))
-          for (const Host *host : hostsOf(role, entry))
-            if (host->direction() == Host::INPUT)
-              named.insert(host->name());
+    std::set<std::string> named = inputsOfTraining();
     if (named.contains("positions") && !training.has_documents())
       add("is not there, and says no end of the documents that 'positions' are "
           "of");
-    if (named.contains("label_count") != documents.mask_loss())
-      add(documents.mask_loss()
-              ? "masks labels, of which no entry takes in how many are left"
-              : "masks no labels, and an entry takes in how many are left");
+    bool masks = documents.mask_loss() || training.has_masked_lm();
+    if (named.contains("label_count") != masks)
+      add(masks ? "masks labels, of which no entry takes in how many are left"
+                : "masks no labels, and an entry takes in how many are left");
+  }
+
+  /// What masked samples are made with are tokens, and who takes in what is of
+  /// such samples alone says how they are made.
+  void checkMaskedLm() {
+    const program::TrainingInfo &training = program.training();
+    const auto &masked = training.masked_lm();
+    auto add = [&](const std::string &text) {
+      faults.add(ProgramRule::Batch, "training.masked_lm", text);
+    };
+    for (uint32_t token : {masked.cls_token(), masked.sep_token(),
+                           masked.mask_token(), masked.pad_token()})
+      if (training.has_masked_lm() && token >= program.model().vocab_size())
+        add(formatText("samples are made with token %u, of a vocabulary of "
+                       "%llu",
+                       token, wide(program.model().vocab_size())));
+    auto isShare = [](double share) { return share >= 0 && share <= 1; };
+    if (training.has_masked_lm() &&
+        !(masked.probability() > 0 && isShare(masked.probability()) &&
+          isShare(masked.mask_share()) && isShare(masked.random_share()) &&
+          isShare(masked.mask_share() + masked.random_share()) &&
+          isShare(masked.short_sequence_probability())))
+      add("has a share that is not between 0 and 1");
+    if (training.has_masked_lm() && program.model().sequence_length() < 8)
+      add("a sequence is shorter than 8 tokens");
+    std::set<std::string> named = inputsOfTraining();
+    for (const char *input : {"token_types", "key_counts", "sentence_labels"})
+      if (named.contains(input) && !training.has_masked_lm())
+        add(std::string("is not there, and an entry takes in '") + input + "'");
+    if (named.contains("sentence_labels") != masked.sentence_order())
+      add(masked.sentence_order()
+              ? "has texts swapped, of which no entry takes in the labels"
+              : "swaps no texts, and an entry takes in the labels");
   }
 
   /// What is of each token of an entry that writes is of as many.
@@ -391,9 +430,13 @@ private:
 
 /// What is wrong with how a sound call sees the vocabulary, or "".
 std::string vocabularyFault(const program::Library &library,
-                            uint64_t vocabulary) {
+                            const program::Program &program) {
   const std::string &op = library.op();
-  if (op.starts_with("cross_entropy_") &&
+  uint64_t vocabulary = program.model().vocab_size();
+  // Of the order of two texts there are two classes.
+  bool isOfOrder = program.training().masked_lm().sentence_order() &&
+                   op.starts_with("cross_entropy_") && library.integers(3) == 2;
+  if (op.starts_with("cross_entropy_") && !isOfOrder &&
       uint64_t(library.integers(3)) != vocabulary)
     return formatText("'%s' counts %llu columns, the vocabulary has %llu",
                       op.c_str(), wide(uint64_t(library.integers(3))),
@@ -409,8 +452,7 @@ void checkVocabulary(const program::Program &program, FaultList &faults) {
             const program::Instruction &instruction) {
           if (!instruction.has_library())
             return;
-          std::string fault = vocabularyFault(instruction.library(),
-                                              program.model().vocab_size());
+          std::string fault = vocabularyFault(instruction.library(), program);
           if (!fault.empty())
             faults.add(ProgramRule::Vocabulary, place.text(), fault);
         });

@@ -14,7 +14,8 @@ namespace hocket {
 /// Whether the input `name` is part of the batch, which ranks may share.
 inline bool isBatchInput(std::string_view name) {
   return name == "tokens" || name == "labels" || name == "positions" ||
-         name == "rows" || name == "table";
+         name == "rows" || name == "table" || name == "token_types" ||
+         name == "key_counts" || name == "sentence_labels";
 }
 
 /// Whether the output `name` has a number for each label of the microbatch, of

@@ -19,6 +19,7 @@
 #include "runtime/tools/OptionValues.h"
 #include "runtime/train/TrainingData.h"
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -47,6 +48,7 @@ struct LossArguments : EvalArguments {
   std::vector<std::string> data;
   std::string split = "valid";
   std::optional<uint64_t> samples;
+  bool each = false;
 };
 
 struct ChoiceArguments : EvalArguments {
@@ -191,6 +193,22 @@ static data::RunData dataOf(const LossArguments &arguments,
   return from;
 }
 
+/// A sample without its padding.
+static Status readMasked(const data::SampleSource &source, uint64_t number,
+                         ScoreRequest &request) {
+  for (auto *list : {&request.tokens, &request.labels, &request.types})
+    list->resize(source.sequenceLength());
+  data::MaskedSample sample;
+  sample.tokens = request.tokens;
+  sample.labels = request.labels;
+  sample.types = request.types;
+  HOCKET_RETURN_IF_ERROR(source.readMasked(number, sample));
+  for (auto *list : {&request.tokens, &request.labels, &request.types})
+    list->resize(sample.length);
+  request.asksLikeliest = true;
+  return okStatus();
+}
+
 /// The samples of a split, in the order of training.
 static StatusOr<std::vector<ScoreRequest>>
 samplesOf(const LossArguments &arguments, const program::Program &program) {
@@ -215,6 +233,10 @@ samplesOf(const LossArguments &arguments, const program::Program &program) {
   uint64_t count = wanted ? std::min(wanted, source->size()) : source->size();
   std::vector<ScoreRequest> requests(count);
   for (uint64_t i = 0; i < count; ++i) {
+    if (source->isMasked()) {
+      HOCKET_RETURN_IF_ERROR(readMasked(*source, i, requests[i]));
+      continue;
+    }
     requests[i].tokens.resize(source->sequenceLength() + 1);
     HOCKET_RETURN_IF_ERROR(source->read(i, requests[i].tokens));
   }
@@ -253,14 +275,24 @@ static Status runLoss(LossArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(std::vector<Scores> answers, ask(*model, requests));
   leaveOutMasked(documentMarksOf(model->program()), requests, answers);
   report.sum = sumOf(answers);
+  if (model->program().training().has_masked_lm()) {
+    report.right = 0;
+    for (const Scores &scores : answers)
+      *report.right += uint64_t(std::ranges::count(scores.likeliest, true));
+  }
+  if (arguments.each) {
+    report.requests = std::move(requests);
+    report.answers = std::move(answers);
+  }
   return print(*model, arguments, report);
 }
 
 static void registerLoss(CLI::App &eval, Status &result,
                          ProgramResolver resolver) {
   auto arguments = std::make_shared<LossArguments>(std::move(resolver));
-  CLI::App *command =
-      addEval(eval, "loss", "The loss on token files", *arguments);
+  CLI::App *command = addEval(
+      eval, "loss",
+      "The loss on token files, and the accuracy on masked tokens", *arguments);
   command
       ->add_option("--data", arguments->data,
                    "Token files made by `hocket data prepare`, or a blend of "
@@ -277,6 +309,9 @@ static void registerLoss(CLI::App &eval, Status &result,
                                 "one (default: what training validates on, or "
                                 "every one if it does not)"))
       ->type_name("N");
+  command->add_flag("--each", arguments->each,
+                    "With --json, tell each sample's tokens and their "
+                    "log-probabilities, too");
   addCommonOptions(*command, *arguments);
   command->footer("Example:\n  hocket eval loss --load run --data data/books "
                   "--split test --samples 0");

@@ -9,6 +9,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/base/Quantity.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 using namespace hocket;
@@ -18,6 +19,15 @@ using Rows = std::vector<std::vector<std::string>>;
 
 static std::string rowsText(const std::string &title, const Rows &rows) {
   return title + "\n" + formatTable({"", "", ""}, rows);
+}
+
+static std::vector<std::string> accuracyRow(const char *name, double accuracy,
+                                            uint64_t items,
+                                            const std::string &what) {
+  return {name,
+          formatRounded(100 * accuracy, 2) + " % +- " +
+              formatRounded(100 * evaluate::standardError(accuracy, items), 2),
+          what};
 }
 
 static std::vector<std::string> lossRow(const evaluate::Likelihood &sum) {
@@ -60,29 +70,38 @@ std::string hocket::textOf(const LossReport &report) {
   Rows rows{lossRow(report.sum)};
   rows.push_back(
       {"  perplexity", formatRounded(report.sum.perplexity(), 3), ""});
+  if (report.right)
+    rows.push_back(accuracyRow("  masked accuracy",
+                               double(*report.right) /
+                                   std::max(1.0, double(report.sum.tokens)),
+                               report.sum.tokens, "of masked tokens guessed"));
   return rowsText(report.data + ", " + formatNoun(report.samples, "sample") +
                       " of split " + report.split,
                   rows);
 }
 
 ordered_json hocket::jsonOf(const LossReport &report) {
-  return {{"task", "loss"},
-          {"data", report.data},
-          {"split", report.split},
-          {"samples", report.samples},
-          {"tokens", report.sum.tokens},
-          {"log_probability", report.sum.logProbability},
-          {"loss", report.sum.loss()},
-          {"perplexity", report.sum.perplexity()}};
-}
-
-static std::vector<std::string> accuracyRow(const char *name, double accuracy,
-                                            uint64_t items,
-                                            const std::string &what) {
-  return {name,
-          formatRounded(100 * accuracy, 2) + " % +- " +
-              formatRounded(100 * evaluate::standardError(accuracy, items), 2),
-          what};
+  ordered_json object = {{"task", "loss"},
+                         {"data", report.data},
+                         {"split", report.split},
+                         {"samples", report.samples},
+                         {"tokens", report.sum.tokens},
+                         {"log_probability", report.sum.logProbability},
+                         {"loss", report.sum.loss()},
+                         {"perplexity", report.sum.perplexity()}};
+  if (report.right)
+    object["masked_accuracy"] =
+        double(*report.right) / std::max(1.0, double(report.sum.tokens));
+  for (size_t i = 0; i < report.requests.size(); ++i) {
+    ordered_json &each = object["each"].emplace_back();
+    each["tokens"] = report.requests[i].tokens;
+    if (report.requests[i].isMasked()) {
+      each["labels"] = report.requests[i].labels;
+      each["token_types"] = report.requests[i].types;
+    }
+    each["log_probabilities"] = report.answers[i].logProbabilities;
+  }
+  return object;
 }
 
 std::string hocket::textOf(const ChoiceReport &report) {

@@ -12,7 +12,9 @@
 #include "runtime/evaluate/Perplexity.h"
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace hocket {
 
@@ -28,6 +30,11 @@ struct LossReport {
   std::string data, split;
   evaluate::Likelihood sum;
   uint64_t samples = 0;
+  /// Of masked tokens: how many are likelier than any other token there.
+  std::optional<uint64_t> right = std::nullopt;
+  /// Where each is asked for: what was asked, and the answers.
+  std::vector<evaluate::ScoreRequest> requests = {};
+  std::vector<evaluate::Scores> answers = {};
 };
 
 struct ChoiceReport {

@@ -64,8 +64,7 @@ Status StepHost::fetch(size_t microbatches) {
 }
 
 Status StepHost::provide(const HostInput &input, std::span<std::byte> data) {
-  if (input.name == "tokens" || input.name == "labels" ||
-      input.name == "positions")
+  if (isBatchInput(input.name))
     return provideBatch(input, data);
   float number = 0;
   if (input.name == "learning_rate")
@@ -86,6 +85,23 @@ Status StepHost::provide(const HostInput &input, std::span<std::byte> data) {
   return okStatus();
 }
 
+/// What of a batch is the input `name`; null if it is no training's.
+static const std::vector<int32_t> *rowsOf(const data::Batch &batch,
+                                          std::string_view name) {
+  const std::pair<std::string_view, const std::vector<int32_t> *> parts[] = {
+      {"tokens", &batch.tokens},
+      {"labels", &batch.labels},
+      {"positions", &batch.positions},
+      {"token_types", &batch.tokenTypes},
+      {"key_counts", &batch.keyCounts},
+      {"sentence_labels", &batch.sentenceLabels},
+  };
+  for (auto [part, rows] : parts)
+    if (part == name)
+      return rows;
+  return nullptr;
+}
+
 Status StepHost::provideBatch(const HostInput &input,
                               std::span<std::byte> data) {
   HOCKET_RETURN_IF_ERROR(readUpTo(size_t(input.microbatch) + 1));
@@ -94,10 +110,11 @@ Status StepHost::provideBatch(const HostInput &input,
     return provideRows(
         input, data::positionsOf({}, batch.tokens, batch.sequenceLength),
         batch.sequenceLength, data);
-  const std::vector<int32_t> &from = input.name == "tokens"   ? batch.tokens
-                                     : input.name == "labels" ? batch.labels
-                                                              : batch.positions;
-  return provideRows(input, from, batch.sequenceLength, data);
+  const std::vector<int32_t> *from = rowsOf(batch, input.name);
+  if (!from || from->size() != batch.tokens.size())
+    return invalidArgument("the program asks for '" + input.name +
+                           "', which this data does not have");
+  return provideRows(input, *from, batch.sequenceLength, data);
 }
 
 Status StepHost::provideRows(const HostInput &input,

@@ -37,7 +37,7 @@ Trainer::Trainer(Executor &executor,
       sizes(batchSizesOf(executor.program().training())),
       rows(MicrobatchRows::of(executor.program(), executor.rank())),
       countsItsLabels(
-          training().documents().mask_loss() &&
+          masksLabels(executor.program()) &&
           MicrobatchRows::isFirst(executor.program(), executor.rank())),
       documents(documentMarksOf(executor.program())) {}
 
@@ -109,7 +109,7 @@ Status Trainer::runSteps(StepHost &host, Progress &progress) {
                   (unsigned long long)options.steps));
   comm::Communicator &world = executor.communicators().world();
   HOCKET_RETURN_IF_ERROR(agree(world, fetch(host)));
-  if (documents.masksLabels) {
+  if (masksLabels(executor.program())) {
     HOCKET_ASSIGN_OR_RETURN(signals.labels, sumLabels(host));
   }
   std::set<std::string> ran; // entries
@@ -263,7 +263,7 @@ StatusOr<ValidationRecord> Trainer::validate(uint64_t step) {
   validData = agree(world, fetchNext());
   // The labels of a batch: as many in each, or as they are counted.
   uint64_t labels = 1, all = 0;
-  if (documents.masksLabels && validData.ok()) {
+  if (masksLabels(executor.program()) && validData.ok()) {
     HOCKET_ASSIGN_OR_RETURN(labels, sumLabels(host));
   }
   double sum = 0;
@@ -281,7 +281,7 @@ StatusOr<ValidationRecord> Trainer::validate(uint64_t step) {
                        .labels = next.ok() ? countLabels(host) : 0}));
     sum += outputs.loss * double(labels);
     all += labels;
-    if (documents.masksLabels)
+    if (masksLabels(executor.program()))
       labels = outputs.signals.labels;
     if (outputs.signals.noData)
       validData = agree(world, next);

@@ -20,6 +20,19 @@ hocket::datasetOptionsOf(const program::Program &program, uint64_t seed) {
   dataset.seed = seed;
   if (!program.training().data_split().empty())
     dataset.splitWeights = program.training().data_split();
+  if (program.training().has_masked_lm()) {
+    const auto &masked = program.training().masked_lm();
+    dataset.masked = {.cls = int32_t(masked.cls_token()),
+                      .sep = int32_t(masked.sep_token()),
+                      .mask = int32_t(masked.mask_token()),
+                      .pad = int32_t(masked.pad_token()),
+                      .probability = masked.probability(),
+                      .maskShare = masked.mask_share(),
+                      .randomShare = masked.random_share(),
+                      .shortSequenceProbability =
+                          masked.short_sequence_probability(),
+                      .sentenceOrder = masked.sentence_order()};
+  }
   return dataset;
 }
 
@@ -28,6 +41,11 @@ data::DocumentMarks hocket::documentMarksOf(const program::Program &program) {
     return {};
   const auto &documents = program.training().documents();
   return {int32_t(documents.eod_token()), documents.mask_loss()};
+}
+
+bool hocket::masksLabels(const program::Program &program) {
+  const program::TrainingInfo &training = program.training();
+  return training.documents().mask_loss() || training.has_masked_lm();
 }
 
 data::RunData hocket::runDataOf(const program::Program &program,

@@ -23,6 +23,10 @@ data::GptDatasetOptions datasetOptionsOf(const program::Program &program,
 /// How a program's documents are told apart where they share a sequence.
 data::DocumentMarks documentMarksOf(const program::Program &program);
 
+/// Whether some places of a sequence have no label, so that the loss is a mean
+/// over the labels of the whole step, which are counted.
+bool masksLabels(const program::Program &program);
+
 /// What a run reads: `data` and `validData` of its command line, and where they
 /// are empty, what the program says.
 data::RunData runDataOf(const program::Program &program,

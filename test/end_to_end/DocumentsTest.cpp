@@ -57,6 +57,12 @@ std::vector<PlanCase> casesOfDocuments() {
        "Selective", "Auto", "Pp2Dp2Tp2Chunks", "Pp4Dp2Tp2Zero2"});
   add(llamaOnDocuments, contextPlans(), {});
   add(dropoutOnDocuments, dropoutPlans(), {});
+  add(bert, inMicrobatches, {});
+  add(bert, densePlans(),
+      {"Dp4", "Dp3Zero3", "Tp4Sp", "Interleaved", "ZeroBubbleH2", "DualPipeV",
+       "HeadAlone", "Auto", "Pp2Dp2Tp2Chunks", "Pp4Dp2Tp2Zero2"});
+  add(bert, contextPlans(), {});
+  add(bertWithDropout, dropoutPlans(), {});
   return all;
 }
 

@@ -58,6 +58,11 @@ std::string specOf(const EquivalenceCase &choice) {
   "kv_heads: 2 norm: RMS_NORM activation: SWIGLU position: ROTARY bias: "      \
   "false tied_embeddings: false ffn: 40 "
 
+#define BERT                                                                   \
+  "attention_mask: BIDIRECTIONAL token_types: 2 embedding_norm: true "         \
+  "head_transform: true head_bias: true sentence_head: true "
+#define MASKED "masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 } "
+
 const Band bf16 = {1e-2, 2e-2, 0.1};
 const Band fp16 = {1e-3, 3e-3, 2e-2};
 
@@ -118,6 +123,42 @@ const EquivalenceCase cases[] = {
      {},
      {"training.sequence_length=131", "training.micro_batch_size=1",
       "training.global_batch_size=2"}},
+    // Encoders.
+    {"bert",
+     BERT "norm_position: POST final_norm: false",
+     ADAMW MASKED,
+     {},
+     {"training.sequence_length=9"}},
+    {"bert_of_megatron",
+     BERT "dropout { attention: 0.2 residual: 0.1 "
+          "embedding: 0.1 }",
+     ADAMW MASKED,
+     {},
+     {"training.sequence_length=9", "plan.recompute=FULL"}},
+    {"long_bert",
+     BERT "kv_heads: 2 bias: false vocab_padding: 16 "
+          "tied_embeddings: false",
+     ADAMW MASKED,
+     {},
+     {"training.sequence_length=131", "training.micro_batch_size=1",
+      "training.global_batch_size=2"}},
+    {"masked_llama",
+     "attention_mask: BIDIRECTIONAL kv_heads: 2 norm: RMS_NORM activation: "
+     "SWIGLU position: ROTARY bias: false",
+     ADAMW MASKED,
+     {},
+     {"training.sequence_length=9"}},
+    {"bf16_bert",
+     BERT "norm_position: POST final_norm: false",
+     ADAMW "precision: BF16 " MASKED,
+     bf16,
+     {"training.sequence_length=9"}},
+    {"fp16_bert",
+     BERT "norm_position: POST final_norm: false",
+     ADAMW
+     "precision: FP16 loss_scale { initial: 1024 growth_interval: 2 } " MASKED,
+     fp16,
+     {"training.sequence_length=9", "plan.recompute=SELECTIVE"}},
     {"decay_everything", "qk_norm: true",
      "optimizer { adamw { eps: 1e-3 weight_decay: 0.5 } "
      "decay_norms_and_biases: true }"},

@@ -121,6 +121,10 @@ TEST_F(RandomPlans, TrainTheSameLayersByPattern) {
   trainTheSame({&patterned, &hybrid}, 10);
 }
 
+TEST_F(RandomPlans, TrainTheSameEncoders) {
+  trainTheSame({&bert, &bertWithDropout}, 10);
+}
+
 class Buckets : public TrainedPlans, public testing::WithParamInterface<int> {};
 
 /// Whatever goes together, every element is the same sum.

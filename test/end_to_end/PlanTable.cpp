@@ -73,6 +73,19 @@ const ModelRow test::hybrid = {
     "layer_kinds { name: \"experts\" mixer: NO_MIXER feed_forward: EXPERTS } "
     "pattern: \"attention mlp nope experts\" "};
 
+#define BERT                                                                   \
+  "layers: 4 hidden: 32 heads: 4 ffn: 72 vocab_size: 61 max_positions: 16 "    \
+  "attention_qkv_bias: false attention_mask: BIDIRECTIONAL token_types: 2 "    \
+  "head_transform: true head_bias: true sentence_head: true "
+#define MASKED "masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 } "
+
+const ModelRow test::bert = {
+    "Bert", BERT "norm_position: POST embedding_norm: true final_norm: false ",
+    "", MASKED};
+const ModelRow test::bertWithDropout = {
+    "BertDropout", BERT "dropout { attention: 0.1 residual: 0.2 } ", "",
+    MASKED};
+
 #define BALANCED(fields)                                                       \
   LLAMA "kv_heads: 2 moe { experts: 4 top_k: 2 ffn: 24 " fields " } "
 

@@ -24,8 +24,9 @@ namespace hocket::test {
 /// Tiny models of vocabulary 61 in four layers.
 struct ModelRow {
   const char *name;
-  const char *fields;    ///< of the message `model`
-  const char *data = ""; ///< fields of the message `training.data`
+  const char *fields;        ///< of the message `model`
+  const char *data = "";     ///< fields of the message `training.data`
+  const char *training = ""; ///< fields of the message `training`
 };
 
 /// A GPT, the same with dropout, a Llama of which no size divides well, and one
@@ -43,6 +44,10 @@ extern const ModelRow experts, droppingExperts, expertsWithDropout;
 /// about zero; and layers of one branch each, attention with and without
 /// positions, an MLP of its own width, experts.
 extern const ModelRow patterned, hybrid;
+
+/// Encoders, trained on masked tokens of sentences and on their order: BERT,
+/// and the same with Megatron's norms and dropout.
+extern const ModelRow bert, bertWithDropout;
 
 /// Mixtures of experts with every way to keep their load even, and with none;
 /// the last of them by a loss over what is computed together.

@@ -66,10 +66,22 @@ static xf::Microbatch microbatchOf(const data::Batch &batch, double labels,
   };
   xf::Microbatch result{tensorOf(0, batch.tokens), tensorOf(1, batch.labels)};
   for (unsigned i = 2; i < of.getNumArguments(); ++i) {
-    bool isCount = xf::hostInputOf(of, i) == xf::HostInput::LabelCount;
-    result.others.push_back(isCount
-                                ? ReferenceTensor(ArrayRef<int64_t>{}, labels)
-                                : tensorOf(i, batch.positions));
+    switch (xf::hostInputOf(of, i).value_or(xf::HostInput::Positions)) {
+    case xf::HostInput::LabelCount:
+      result.others.emplace_back(ArrayRef<int64_t>{}, labels);
+      break;
+    case xf::HostInput::TokenTypes:
+      result.others.push_back(tensorOf(i, batch.tokenTypes));
+      break;
+    case xf::HostInput::KeyCounts:
+      result.others.push_back(tensorOf(i, batch.keyCounts));
+      break;
+    case xf::HostInput::SentenceLabels:
+      result.others.push_back(tensorOf(i, batch.sentenceLabels));
+      break;
+    default:
+      result.others.push_back(tensorOf(i, batch.positions));
+    }
   }
   return result;
 }

@@ -54,6 +54,14 @@ inline data::Batch fixedBatch(uint64_t index, uint64_t rows, uint64_t length,
   for (uint64_t row = 0; row < rows; ++row)
     for (uint64_t i = 0; i < length; ++i)
       batch.positions.push_back(int32_t(i < 6 ? (i + row) % 3 : i - 6));
+  // What an encoder asks for, of sequences of many lengths.
+  for (uint64_t row = 0; row < rows; ++row)
+    for (uint64_t i = 0; i < length; ++i) {
+      uint64_t padding = std::min((index + 2 * row) % 4, length - 1);
+      batch.tokenTypes.push_back(int32_t(i > (index + row) % length));
+      batch.keyCounts.push_back(int32_t(length - padding));
+      batch.sentenceLabels.push_back(i > 0 ? -1 : int32_t((index + row) % 2));
+    }
   return batch;
 }
 

@@ -87,7 +87,7 @@ std::string TrainedPlans::specOf(const ModelRow &model, const PlanRow &plan,
          "steps: 6 learning_rate { peak: 1e-3 warmup_steps: 2 } "
          "data { split: \"1,0,0\" " +
          model.data + "} micro_batch_size: " + std::to_string(size) + " " +
-         training + " }";
+         model.training + training + " }";
 }
 
 planning::StrategyProblem TrainedPlans::strategiesOf(const ModelRow &model,
@@ -143,7 +143,7 @@ void TrainedPlans::train(const SharedProgram &program,
                          TrainingOptions options) {
   // The compiler has said why.
   ASSERT_GT(program->roles_size(), 0);
-  options.data = {tokens()};
+  options.data = {program->training().has_masked_lm() ? sentences() : tokens()};
   // Runs of one name follow each other.
   options.overwrite = !options.saveDir.empty() || !options.logFile.empty();
   std::mutex mutex;
@@ -222,8 +222,8 @@ Outcome TrainedPlans::outcomeOf(const std::string &name, uint64_t until) {
 const Outcome &TrainedPlans::oneRank(const ModelRow &model,
                                      int64_t microbatches) {
   static std::map<std::pair<std::string, int64_t>, Outcome> known;
-  auto [entry, isNew] =
-      known.try_emplace({std::string(model.fields) + model.data, microbatches});
+  auto [entry, isNew] = known.try_emplace(
+      {std::string(model.fields) + model.data + model.training, microbatches});
   if (isNew) {
     train(compile(model, {"One", "", microbatches}, "precision: FP32"), steps,
           "one");

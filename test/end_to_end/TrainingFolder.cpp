@@ -19,16 +19,28 @@ void TrainingFolder::SetUp() {
   folder = testing::TempDir() + "/hocket-train-" + std::to_string(getpid());
   fs::remove_all(folder);
   fs::create_directories(folder);
-  auto writer = data::TokenFileWriter::create(tokens(), data::TokenType::U16);
+  write(tokens(), [](int) { return 1 << 20; });
+  write(sentences(), [](int number) { return 2 + number * number % 7; });
+}
+
+/// `lengthOf` says how many tokens the sentence of a number has at most.
+void TrainingFolder::write(const std::string &prefix,
+                           const std::function<int(int)> &lengthOf) const {
+  auto writer = data::TokenFileWriter::create(prefix, data::TokenType::U16);
   ASSERT_TRUE(writer.ok()) << writer.status().message();
   for (int document = 0; document < 60; ++document) {
     std::string bytes;
-    for (int i = 0; i < 40 + document; ++i) {
+    int length = 40 + document;
+    for (int i = 0, sentence = 0; i < length; ++i) {
       bytes += char((document * 11 + i * i) % vocabulary);
       bytes += char(0);
+      if (i + 1 < length && int(bytes.size() / 2) < lengthOf(sentence))
+        continue;
+      ASSERT_TRUE(writer->append(bytes).ok());
+      ASSERT_TRUE(writer->endSequence(bytes.size() / 2).ok());
+      bytes.clear();
+      ++sentence;
     }
-    ASSERT_TRUE(writer->append(bytes).ok());
-    ASSERT_TRUE(writer->endSequence(bytes.size() / 2).ok());
     writer->endDocument();
   }
   Status status = writer->finish();

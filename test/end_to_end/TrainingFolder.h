@@ -7,19 +7,24 @@
 #ifndef HOCKET_TEST_END_TO_END_TRAININGFOLDER_H
 #define HOCKET_TEST_END_TO_END_TRAININGFOLDER_H
 
+#include <functional>
 #include <gtest/gtest.h>
 #include <string>
 
 namespace hocket::test {
 
 /// A test with an empty folder of its own that holds token files under
-/// tokens(): documents of growing length, of ids below `vocabulary`.
+/// tokens(): documents of growing length, of ids below `vocabulary`. Under
+/// sentences() they are cut into sentences of 2 to 8 tokens.
 class TrainingFolder : public testing::Test {
 protected:
   void SetUp() override;
   void TearDown() override;
+  void write(const std::string &prefix,
+             const std::function<int(int)> &lengthOf) const;
 
   std::string tokens() const { return folder + "/tokens"; }
+  std::string sentences() const { return folder + "/sentences"; }
 
   std::string folder;
   int vocabulary = 29;

@@ -66,6 +66,18 @@ void emitLossScale(xf::LossScaleAttr from, program::LossScale &to) {
   to.set_minimum(from.getMinimum().getValueAsDouble());
 }
 
+void emitMaskedLm(Fields from, program::TrainingInfo::MaskedLm &to) {
+  to.set_cls_token(uint32_t(from.integer("cls_token")));
+  to.set_sep_token(uint32_t(from.integer("sep_token")));
+  to.set_mask_token(uint32_t(from.integer("mask_token")));
+  to.set_pad_token(uint32_t(from.integer("pad_token")));
+  to.set_probability(from.real("probability"));
+  to.set_mask_share(from.real("mask_share"));
+  to.set_random_share(from.real("random_share"));
+  to.set_short_sequence_probability(from.real("short_sequence_probability"));
+  to.set_sentence_order(from.integer("sentence_order") != 0);
+}
+
 /// As program.proto has it: nothing, or ", fp8 hybrid" and the recipe, unless
 /// that is the first one.
 std::string fp8Text(xf::Fp8RecipeAttr recipe) {
@@ -135,6 +147,8 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
     documents->set_eod_token(uint32_t(runtime.integer("eod_token")));
     documents->set_mask_loss(bool(runtime.find<UnitAttr>("eod_mask_loss")));
   }
+  if (auto masked = runtime.find<DictionaryAttr>("masked_lm"))
+    emitMaskedLm(Fields(masked), *training->mutable_masked_lm());
   training->set_log_interval(runtime.integer("log_interval"));
   training->set_save_interval(runtime.integer("save_interval"));
   program.mutable_provenance()->set_spec_text(runtime.text("spec"));

@@ -71,7 +71,8 @@ const BadText badTexts[] = {
      "embedding_scale, residual_scale, logit_scale, qk_norm, qk_norm_scope, "
      "sliding_window, attention_scale, tied_embeddings, vocab_padding, "
      "dropout, initializer, "
-     "moe, layer_kinds or pattern"},
+     "moe, layer_kinds, pattern, attention_mask, token_types, embedding_norm, "
+     "final_norm, head_transform, head_bias or sentence_head"},
     {"training { optimizer { adamw {} sgd {} } }",
      "a.textproto:1:37: S1: Field \"sgd\" is specified along with field "
      "\"adamw\", another member of oneof \"kind\"."},
@@ -114,6 +115,28 @@ const BadText badTexts[] = {
      "plan { layers_per_stage: [ 1, 2 ] }",
      "a.textproto:2:1: S18: plan.layers_per_stage has 2 entries; write one for "
      "each of the 1 stages (pipeline_parallel * virtual_stages)"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 "
+     "attention_mask: BIDIRECTIONAL\n  token_types: 1 sliding_window: 3 }\n"
+     "training { masked_lm { cls_token: 1 sep_token: 2\n"
+     "    mask_token: 9 pad_token: 2 mask_share: 0.5 random_share: 0.75 }\n"
+     "  data { eod_token: 3 } }",
+     "a.textproto:2:3: S83: a sample has two texts, whose tokens are of two "
+     "kinds; write token_types: 2, or leave it out\n"
+     "a.textproto:4:5: S81: training.masked_lm.mask_token is 9; write a token "
+     "of the vocabulary, below 9\n"
+     "a.textproto:4:19: S81: training.masked_lm.pad_token is 2, as is "
+     "sep_token; write another token\n"
+     "a.textproto:4:48: S81: mask_share and random_share are more than 1 "
+     "together; write at most 0.5\n"
+     "a.textproto:2:18: S82: a window is of tokens before a token; leave "
+     "sliding_window out, or write attention_mask: CAUSAL\n"
+     "a.textproto:5:10: S82: a sample of masked tokens is of one document; "
+     "leave eod_token out"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16\n"
+     "activation: SWIGLU head_transform: true }",
+     "a.textproto:2:20: S83: head_transform has one linear layer, and "
+     "activation: SWIGLU multiplies two; leave head_transform out, or write "
+     "another activation"},
     {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
      "training { freeze { role: NORM }\n  freeze { name: \"layers.4.*\" } }",
      "a.textproto:3:3: S70: the model has no parameter of name: "
@@ -364,6 +387,19 @@ const BadOverride badOverrides[] = {
     {"training={lora {} freeze { role: NORM }}",
      "S75: training.freeze has no use with training.lora, whose adapters alone "
      "are trained; leave one of them out"},
+    {"model.attention_mask=BIDIRECTIONAL",
+     "S80: with attention_mask: BIDIRECTIONAL a token sees the next one, which "
+     "is nothing to learn; write training.masked_lm { }, or attention_mask: "
+     "CAUSAL"},
+    {"training.masked_lm={}",
+     "S80: masked tokens are learned from both sides; write "
+     "model.attention_mask: BIDIRECTIONAL, or leave training.masked_lm out"},
+    {"model.token_types=2",
+     "S83: samples of next tokens have tokens of one kind; leave token_types "
+     "out, or write attention_mask: BIDIRECTIONAL"},
+    {"model.sentence_head=true",
+     "S83: the first token sees no other under a causal mask; leave "
+     "sentence_head out, or write attention_mask: BIDIRECTIONAL"},
     {"training.lora.rank=0",
      "S4: training.lora.rank is 0; write a number from 1 to 65536"},
     {"plan.recompute=AUTO",

@@ -1,0 +1,118 @@
+//===- CheckEncoder.cpp - Attention in both directions --------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/Check.h"
+#include "frontends/spec/Sizes.h"
+
+#include <array>
+#include <utility>
+
+using namespace hocket::spec;
+
+/// S80: who sees the next token cannot learn to tell it, and who does not is to
+/// learn nothing else.
+static void checkObjective(const Spec &spec, ConstraintErrors &errors) {
+  bool seesAll = spec.model().attention_mask() == Model::BIDIRECTIONAL;
+  if (seesAll && !spec.training().has_masked_lm())
+    errors.add(80, "model.attention_mask",
+               "with attention_mask: BIDIRECTIONAL a token sees the next one, "
+               "which is nothing to learn; write training.masked_lm { }, or "
+               "attention_mask: CAUSAL");
+  if (!seesAll && spec.training().has_masked_lm())
+    errors.add(80, "training.masked_lm",
+               "masked tokens are learned from both sides; write "
+               "model.attention_mask: BIDIRECTIONAL, or leave "
+               "training.masked_lm out");
+}
+
+/// S81.
+static void checkMaskedLm(const Spec &spec, ConstraintErrors &errors) {
+  const MaskedLm &masked = spec.training().masked_lm();
+  const std::array<std::pair<std::string, int64_t>, 4> tokens = {
+      {{"cls_token", masked.cls_token()},
+       {"sep_token", masked.sep_token()},
+       {"mask_token", masked.mask_token()},
+       {"pad_token", masked.pad_token()}}};
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const auto &[name, token] = tokens[i];
+    const std::string field = "training.masked_lm." + name;
+    if (token >= spec.model().vocab_size())
+      errors.add(81, field,
+                 field + " is " + std::to_string(token) +
+                     "; write a token of the vocabulary, below " +
+                     std::to_string(spec.model().vocab_size()));
+    for (size_t other = 0; other < i; ++other)
+      if (tokens[other].second == token)
+        errors.add(81, field,
+                   field + " is " + std::to_string(token) + ", as is " +
+                       tokens[other].first + "; write another token");
+  }
+  if (masked.mask_share() + masked.random_share() > 1)
+    errors.add(81, "training.masked_lm.random_share",
+               "mask_share and random_share are more than 1 together; write "
+               "at most " +
+                   formatReal(1 - masked.mask_share()));
+  if (spec.training().has_sequence_length() &&
+      spec.training().sequence_length() < 8)
+    errors.add(81, "training.sequence_length",
+               "three tokens of a sample frame its texts, and "
+               "training.sequence_length is " +
+                   std::to_string(spec.training().sequence_length()) +
+                   "; write at least 8");
+}
+
+/// S82: what goes by positions before a token, or by ends of documents.
+static void checkBothDirections(const Spec &spec, ConstraintErrors &errors) {
+  const Model &model = spec.model();
+  if (model.has_sliding_window())
+    errors.add(82, "model.sliding_window",
+               "a window is of tokens before a token; leave sliding_window "
+               "out, or write attention_mask: CAUSAL");
+  for (int i = 0; i < model.layer_kinds_size(); ++i)
+    if (model.layer_kinds(i).sliding_window() > 0) {
+      const std::string field =
+          "model.layer_kinds[" + std::to_string(i) + "].sliding_window";
+      errors.add(82, field,
+                 "a window is of tokens before a token; leave sliding_window "
+                 "out, or write attention_mask: CAUSAL");
+    }
+  if (spec.training().data().has_eod_token())
+    errors.add(82, "training.data.eod_token",
+               "a sample of masked tokens is of one document; leave eod_token "
+               "out");
+}
+
+/// S83.
+static void checkEnds(const Model &model, ConstraintErrors &errors) {
+  bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
+  if (!seesAll && model.token_types() > 0)
+    errors.add(83, "model.token_types",
+               "samples of next tokens have tokens of one kind; leave "
+               "token_types out, or write attention_mask: BIDIRECTIONAL");
+  if (seesAll && model.token_types() == 1)
+    errors.add(83, "model.token_types",
+               "a sample has two texts, whose tokens are of two kinds; write "
+               "token_types: 2, or leave it out");
+  if (!seesAll && model.sentence_head())
+    errors.add(83, "model.sentence_head",
+               "the first token sees no other under a causal mask; leave "
+               "sentence_head out, or write attention_mask: BIDIRECTIONAL");
+  if (model.head_transform() && isGated(model.activation()))
+    errors.add(83, "model.head_transform",
+               "head_transform has one linear layer, and activation: " +
+                   Model::Activation_Name(model.activation()) +
+                   " multiplies two; leave head_transform out, or write "
+                   "another activation");
+}
+
+void hocket::spec::checkEncoder(const Spec &spec, ConstraintErrors &errors) {
+  checkObjective(spec, errors);
+  checkEnds(spec.model(), errors);
+  if (spec.training().has_masked_lm())
+    checkMaskedLm(spec, errors);
+  if (spec.model().attention_mask() == Model::BIDIRECTIONAL)
+    checkBothDirections(spec, errors);
+}
