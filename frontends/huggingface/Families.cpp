@@ -125,7 +125,29 @@ static constexpr Row starcoder2Rows[] = {
 };
 #undef HOCKET_LAYER_NORM_ROWS
 
+static constexpr Row bertRows[] = {
+    {"vocab_size", "model.vocab_size", true},
+    {"max_position_embeddings", "model.max_positions", true},
+    {"hidden_size", "model.hidden", true},
+    {"num_hidden_layers", "model.layers", true},
+    {"num_attention_heads", "model.heads", true},
+    {"intermediate_size", "model.ffn", true},
+    {"type_vocab_size", "model.token_types"},
+    {"layer_norm_eps", "model.norm_eps"},
+    {"attention_probs_dropout_prob", "model.dropout.attention"},
+    {"hidden_dropout_prob", "model.dropout.residual"},
+    {"hidden_dropout_prob", "model.dropout.embedding"},
+    {"initializer_range", "model.initializer.stddev"},
+    {"tie_word_embeddings", "model.tied_embeddings"},
+};
+
 // The first name of each value is the one written.
+static constexpr ActivationName bertActivations[] = {
+    {"gelu", "GELU"},          {"gelu_new", "GELU_TANH"},
+    {"relu", "RELU"},          {"gelu_pytorch_tanh", "GELU_TANH"},
+    {"relu2", "RELU_SQUARED"}, {"silu", "SILU"},
+    {"swish", "SILU"},
+};
 static constexpr ActivationName plainActivations[] = {
     {"gelu_new", "GELU_TANH"}, {"gelu_pytorch_tanh", "GELU_TANH"},
     {"gelu", "GELU"},          {"relu", "RELU"},
@@ -208,6 +230,15 @@ static constexpr char starcoder2Base[] =
     "kv_heads: 2 norm: LAYER_NORM norm_eps: 1e-5 activation: GELU_TANH "
     "position: ROTARY rope { theta: 10000 } bias: true tied_embeddings: true";
 
+static constexpr char bertBase[] =
+    "norm: LAYER_NORM norm_eps: 1e-12 norm_position: POST activation: GELU "
+    "position: LEARNED bias: true tied_embeddings: true attention_mask: "
+    "BIDIRECTIONAL token_types: 2 embedding_norm: true final_norm: false "
+    "head_transform: true head_bias: true "
+    "dropout { attention: 0.1 residual: 0.1 embedding: 0.1 } "
+    "initializer { stddev: 0.02 }";
+
+static constexpr Trait bertTraits[] = {Trait::Encoder};
 static constexpr Trait gpt2Traits[] = {Trait::ScaleSwitch};
 static constexpr Trait mixtralTraits[] = {Trait::Experts};
 static constexpr Trait qwenTraits[] = {Trait::MixedWindows,
@@ -272,6 +303,8 @@ static constexpr Family allFamilies[] = {
      starcoder2Rows,
      starcoderActivations,
      {}},
+    {"bert", "BertForMaskedLM", bertBase, "hidden_act", bertRows,
+     bertActivations, bertTraits},
 };
 
 std::span<const Family> hocket::huggingface::families() { return allFamilies; }

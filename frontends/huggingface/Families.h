@@ -49,6 +49,8 @@ enum class Trait {
                  ///< embeddings by the root of their size.
   LogitsScaling, ///< Logits are divided by `logits_scaling`.
   ScaleSwitch,   ///< `scale_attn_weights` may turn the scale of scores off.
+  Encoder,       ///< Masked tokens are learned; `architectures` says whether
+                 ///< the order of texts is, too.
 };
 
 struct Family {
@@ -64,6 +66,9 @@ struct Family {
     return std::find(traits.begin(), traits.end(), trait) != traits.end();
   }
 };
+
+/// The architecture of an encoder that learns the order of texts, too.
+inline constexpr char bertPretraining[] = "BertForPreTraining";
 
 /// In the order in which a model's family is looked for.
 std::span<const Family> families();

@@ -9,6 +9,7 @@
 #include "frontends/huggingface/ConfigJson.h"
 #include "frontends/huggingface/ConfigLayers.h"
 #include "frontends/huggingface/Families.h"
+#include "frontends/huggingface/SpecialTokens.h"
 #include "frontends/spec/FieldNames.h"
 #include "frontends/spec/FieldPath.h"
 #include "frontends/spec/SpecText.h"
@@ -53,6 +54,7 @@ private:
   Status readMixedRope();
   Status readExpertLayers();
   Status readScales();
+  Status readEncoder();
   Status refuseUnsupported();
   Status refusePartialRotary();
   /// The whole numbers of the list `key`, or nothing where it is absent.
@@ -517,6 +519,46 @@ Status ConfigReader::readScales() {
   return okStatus();
 }
 
+/// What an encoder has to learn is not in its config, but that it does is.
+Status ConfigReader::readEncoder() {
+  if (!family.has(Trait::Encoder))
+    return okStatus();
+  loaded.spec.mutable_training()->mutable_masked_lm();
+  if (config.find("pad_token_id"))
+    HOCKET_RETURN_IF_ERROR(
+        assign("pad_token_id", "training.masked_lm.pad_token"));
+  const std::string position = "position_embedding_type";
+  if (const ConfigValue *found = config.find(position)) {
+    const auto *kind = std::get_if<std::string>(&found->value);
+    if (!kind || *kind != "absolute")
+      return error(5, position,
+                   position + " is " + describe(*found) +
+                       "; only \"absolute\" is supported");
+  }
+  HOCKET_ASSIGN_OR_RETURN(bool decodes, flag("is_decoder", false));
+  if (decodes)
+    return error(5, "is_decoder",
+                 "is_decoder is true; only false is supported");
+  const std::string key = "architectures";
+  const ConfigValue *found = config.find(key);
+  if (!found)
+    return okStatus();
+  const auto *names = std::get_if<StringList>(&found->value);
+  if (!names)
+    return wrongType(key, "a list of names");
+  for (const std::string &name : *names) {
+    if (name == bertPretraining) {
+      loaded.spec.mutable_model()->set_sentence_head(true);
+      loaded.locations.set("model.sentence_head", config.place(key));
+    } else if (name != family.architecture) {
+      return error(5, key,
+                   key + " has \"" + spec::elide(name) + "\"; supported are " +
+                       family.architecture + " or " + bertPretraining);
+    }
+  }
+  return okStatus();
+}
+
 //===----------------------------------------------------------------------===//
 // What is not supported
 //===----------------------------------------------------------------------===//
@@ -583,6 +625,7 @@ StatusOr<LoadedSpec> ConfigReader::read() {
   HOCKET_RETURN_IF_ERROR(readRopes());
   HOCKET_RETURN_IF_ERROR(readLayers());
   HOCKET_RETURN_IF_ERROR(readScales());
+  HOCKET_RETURN_IF_ERROR(readEncoder());
   return std::move(loaded);
 }
 
@@ -635,5 +678,8 @@ StatusOr<LoadedSpec> huggingface::loadConfig(const std::string &folder,
       return invalidArgument(file + ": there is no such file; is it " + meant +
                              " that you mean?");
   HOCKET_ASSIGN_OR_RETURN(std::string text, spec::readInput(file));
-  return parseConfig(text, file, options);
+  HOCKET_ASSIGN_OR_RETURN(LoadedSpec loaded, readConfig(text, file));
+  if (loaded.spec.training().has_masked_lm())
+    HOCKET_RETURN_IF_ERROR(readSpecialTokens(folder, loaded));
+  return finishSpec(std::move(loaded), options);
 }

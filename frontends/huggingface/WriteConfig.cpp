@@ -132,7 +132,8 @@ static std::string draftConfig(const Family &family, const Model &model,
   spec::Spec spec;
   *spec.mutable_model() = model;
   ordered_json config;
-  config["architectures"] = {family.architecture};
+  bool pretrains = family.has(Trait::Encoder) && model.sentence_head();
+  config["architectures"] = {pretrains ? bertPretraining : family.architecture};
   config["model_type"] = family.modelType;
   for (const Row &row : family.rows)
     config[row.key] = fieldValue(spec, row.path);
@@ -192,7 +193,13 @@ static std::string printField(const Model &model,
 /// it cannot be read at all, why.
 static std::vector<std::string> differences(const Model &model,
                                             const std::string &config) {
-  StatusOr<spec::LoadedSpec> loaded = parseConfig(config, "config.json");
+  // A config says nothing of what an encoder is trained on.
+  spec::LoadOptions options;
+  if (model.attention_mask() == Model::BIDIRECTIONAL)
+    options.overrides = {"training.masked_lm={cls_token: 0 sep_token: 1 "
+                         "mask_token: 2 pad_token: 3}"};
+  StatusOr<spec::LoadedSpec> loaded =
+      parseConfig(config, "config.json", options);
   if (!loaded.ok())
     return {"all of it (" + loaded.status().message() + ")"};
   bool learned = model.position() == Model::LEARNED;
@@ -215,7 +222,9 @@ StatusOr<std::string> huggingface::familyOf(const Model &model) {
   std::vector<std::string> fewest;
   const Family *nearest = nullptr;
   for (const Family &family : families()) {
-    if (family.has(Trait::Experts) != model.has_moe())
+    bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
+    if (family.has(Trait::Encoder) != seesAll ||
+        (!seesAll && family.has(Trait::Experts) != model.has_moe()))
       continue;
     std::vector<std::string> names =
         differences(model, draftConfig(family, model));

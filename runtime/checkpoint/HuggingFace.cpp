@@ -98,7 +98,8 @@ static Status produceRows(const HuggingFaceEntry &entry, uint64_t first,
 /// Whether a tensor of the folder that no entry uses may be passed over.
 static bool isPassedOver(const std::string &name, const NameTable &table,
                          const ModelWeights &weights) {
-  if (weights.tied && name == "lm_head.weight")
+  if (weights.tied &&
+      (name == "lm_head.weight" || name == "cls.predictions.decoder.weight"))
     return true;
   return std::any_of(
       table.ignored.begin(), table.ignored.end(),

@@ -30,8 +30,9 @@ entryOf(const NameRow &row, uint64_t layer, uint64_t vocabulary,
       entry.columns = spec.shape[2];
       continue;
     }
-    bool isTable =
-        spec.key.name == "embedding.weight" || spec.key.name == "head.weight";
+    bool isTable = spec.key.name == "embedding.weight" ||
+                   spec.key.name == "head.weight" ||
+                   spec.key.name == "head.bias";
     entry.parts.push_back(spec);
     entry.rows += isTable ? vocabulary : spec.shape[0];
     entry.vector = spec.shape.size() == 1;

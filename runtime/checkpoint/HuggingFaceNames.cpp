@@ -200,6 +200,41 @@ static std::vector<NameRow> qwenExpertRows() {
   };
 }
 
+/// BERT's, with the heads of masked tokens and of the order of texts.
+static std::vector<NameRow> bertRows() {
+#define HOCKET_LAYER(NAME) "bert.encoder.layer.{i}." NAME
+#define HOCKET_BOTH(THEIRS, OURS)                                              \
+  {THEIRS ".weight", {OURS ".weight"}}, { THEIRS ".bias", {OURS ".bias"} }
+  return {
+      {"bert.embeddings.word_embeddings.weight", {"embedding.weight"}},
+      {"bert.embeddings.position_embeddings.weight",
+       {"position_embedding.weight"}},
+      {"bert.embeddings.token_type_embeddings.weight",
+       {"token_type_embedding.weight"}},
+      HOCKET_BOTH("bert.embeddings.LayerNorm", "embedding_norm"),
+      HOCKET_BOTH(HOCKET_LAYER("attention.self.query"),
+                  "layers.{i}.attention.q"),
+      HOCKET_BOTH(HOCKET_LAYER("attention.self.key"), "layers.{i}.attention.k"),
+      HOCKET_BOTH(HOCKET_LAYER("attention.self.value"),
+                  "layers.{i}.attention.v"),
+      HOCKET_BOTH(HOCKET_LAYER("attention.output.dense"),
+                  "layers.{i}.attention.o"),
+      HOCKET_BOTH(HOCKET_LAYER("attention.output.LayerNorm"),
+                  "layers.{i}.attention_norm"),
+      HOCKET_BOTH(HOCKET_LAYER("intermediate.dense"), "layers.{i}.mlp.up"),
+      HOCKET_BOTH(HOCKET_LAYER("output.dense"), "layers.{i}.mlp.down"),
+      HOCKET_BOTH(HOCKET_LAYER("output.LayerNorm"), "layers.{i}.mlp_norm"),
+      HOCKET_BOTH("bert.pooler.dense", "pooler"),
+      {"cls.predictions.bias", {"head.bias"}},
+      HOCKET_BOTH("cls.predictions.transform.dense", "head_transform"),
+      HOCKET_BOTH("cls.predictions.transform.LayerNorm", "head_norm"),
+      {"cls.predictions.decoder.weight", {"head.weight"}},
+      HOCKET_BOTH("cls.seq_relationship", "sentence_head"),
+  };
+#undef HOCKET_BOTH
+#undef HOCKET_LAYER
+}
+
 std::span<const NameTable> checkpoint::nameTables() {
   // Llama's attention_bias and mlp_bias add biases everywhere, Qwen 3's
   // attention_bias to all four projections, Qwen 2 has three.
@@ -227,6 +262,11 @@ std::span<const NameTable> checkpoint::nameTables() {
        buffers},
       {"stablelm", "", with(with(llamaRows(), qkvBiasRows()), normBiasRows()),
        buffers},
+      // The decoder's bias is cls.predictions.bias under another name.
+      {"bert",
+       "",
+       bertRows(),
+       {".position_ids", "cls.predictions.decoder.bias"}},
       {"starcoder2", "",
        with(with(starcoder2Rows(), attentionBias), normBiasRows()), buffers},
   };

@@ -43,21 +43,24 @@ const BadConfig badConfigs[] = {
      "config.json:1:24: H1: is not JSON: expected a string"},
     {"{\"model_type\": \"llama\"} x",
      "config.json:1:25: H1: is not JSON: expected the end of the text"},
-    {"{}", "config.json: H2: there is no \"model_type\"; supported are gpt2, "
-           "llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, "
-           "gemma3_text, olmo2, granite, nemotron, stablelm or starcoder2"},
+    {"{}",
+     "config.json: H2: there is no \"model_type\"; supported are gpt2, "
+     "llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, "
+     "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2 or bert"},
     {"{\"model_type\": null}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, "
-     "granite, nemotron, stablelm or starcoder2"},
+     "granite, nemotron, stablelm, starcoder2 or bert"},
     {"{\"model_type\": 3}",
      "config.json:1:2: H2: model_type is 3; supported "
      "are gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, "
-     "gemma3_text, olmo2, granite, nemotron, stablelm or starcoder2"},
-    {"{\"model_type\": \"bert\"}",
-     "config.json:1:2: H2: model_type is \"bert\"; supported are gpt2, llama, "
+     "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2 or bert"},
+    {"{\"model_type\": \"t5\"}",
+     "config.json:1:2: H2: model_type is \"t5\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, "
-     "granite, nemotron, stablelm or starcoder2"},
+     "granite, nemotron, stablelm, starcoder2 or bert"},
+    {"{\"model_type\": \"bert\", \"is_decoder\": true}",
+     "config.json: H4: a bert config needs the key \"vocab_size\""},
     {"{\n \"model_type\": \"llama\",\n \"a\": 1, \"model_type\": \"gpt2\"\n}",
      "config.json:3:10: H1: the key \"model_type\" is there twice"},
     {"{\"model_type\": \"llama\", \"a\": {\"b\": 1, \"b\": 2}}",

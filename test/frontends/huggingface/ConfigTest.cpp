@@ -193,6 +193,34 @@ const Published published[] = {
         rope { theta: 10000 } } layer_kinds { name: "full_attention" }
         pattern: "sliding_attention*5 full_attention")",
      999885952},
+    {R"({
+  "architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1,
+  "gradient_checkpointing": false, "hidden_act": "gelu",
+  "hidden_dropout_prob": 0.1, "hidden_size": 768, "initializer_range": 0.02,
+  "intermediate_size": 3072, "layer_norm_eps": 1e-12,
+  "max_position_embeddings": 512, "model_type": "bert",
+  "num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 0,
+  "position_embedding_type": "absolute", "type_vocab_size": 2,
+  "use_cache": true, "vocab_size": 30522
+})",
+     R"(layers: 12 hidden: 768 heads: 12 vocab_size: 30522 max_positions: 512
+        norm_eps: 1e-12 norm_position: POST attention_mask: BIDIRECTIONAL
+        token_types: 2 embedding_norm: true final_norm: false
+        head_transform: true head_bias: true dropout { attention: 0.1
+        residual: 0.1 embedding: 0.1 })",
+     109514298},
+    {R"({
+  "architectures": ["BertForPreTraining"], "hidden_act": "gelu",
+  "hidden_size": 1024, "intermediate_size": 4096, "model_type": "bert",
+  "max_position_embeddings": 512, "num_attention_heads": 16,
+  "num_hidden_layers": 24, "vocab_size": 30522
+})",
+     R"(layers: 24 hidden: 1024 heads: 16 vocab_size: 30522 max_positions: 512
+        norm_eps: 1e-12 norm_position: POST attention_mask: BIDIRECTIONAL
+        token_types: 2 embedding_norm: true final_norm: false
+        head_transform: true head_bias: true sentence_head: true dropout {
+        attention: 0.1 residual: 0.1 embedding: 0.1 })",
+     336226108},
 };
 
 LoadedSpec read(const std::string &config) {
@@ -202,8 +230,10 @@ LoadedSpec read(const std::string &config) {
 }
 
 LoadedSpec readSpec(const std::string &model) {
-  StatusOr<LoadedSpec> loaded =
-      spec::parseSpec("model { " + model + " }", "a.textproto");
+  bool seesAll = model.find("BIDIRECTIONAL") != std::string::npos;
+  StatusOr<LoadedSpec> loaded = spec::parseSpec(
+      "model { " + model + " }" + (seesAll ? "training { masked_lm { } }" : ""),
+      "a.textproto");
   EXPECT_TRUE(loaded.ok()) << loaded.status().message();
   return loaded.ok() ? *loaded : LoadedSpec();
 }
@@ -313,8 +343,48 @@ TEST(Config, WhatBalancesOnlyInTrainingDoesNotMatter) {
       familyOf(model).status().message(),
       "H6: no family of Hugging Face that is supported (gpt2, llama, "
       "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, "
-      "granite, nemotron, stablelm or starcoder2) expresses this model; "
+      "granite, nemotron, stablelm, starcoder2 or bert) expresses this model; "
       "the nearest, mixtral, cannot express model.moe");
+}
+
+TEST(Config, AnEncoderThatIsNoBertIsRefused) {
+  for (auto [more, what] :
+       {std::pair{"norm: RMS_NORM position: ROTARY bias: false",
+                  "model.norm, model.norm_position"},
+        {"moe { experts: 4 } mlp_bias: false", "model.norm_position"}}) {
+    Model model = readSpec("layers: 1 hidden: 8 heads: 2 vocab_size: 200 "
+                           "max_positions: 16 attention_mask: BIDIRECTIONAL " +
+                           std::string(more))
+                      .spec.model();
+    StatusOr<std::string> family = familyOf(model);
+    ASSERT_FALSE(family.ok());
+    EXPECT_NE(family.status().message().find(
+                  std::string("the nearest, bert, cannot express ") + what),
+              std::string::npos)
+        << family.status().message();
+  }
+}
+
+TEST(Config, TheVocabularyNamesTheTokensOfMaskedSamples) {
+  std::string folder = testing::TempDir() + "hocket_bert_config";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/config.json")
+      << R"({"model_type": "bert", "hidden_size": 8, "num_attention_heads": 2,
+             "vocab_size": 6, "num_hidden_layers": 2, "intermediate_size": 8,
+             "max_position_embeddings": 16})";
+  std::ofstream(folder + "/vocab.txt") << "[MASK]\nword\n[PAD]\r\n[SEP]\n";
+  EXPECT_EQ(loadConfig(folder).status().message(),
+            folder + "/config.json: S81: training.masked_lm.cls_token is 101; "
+                     "write a token of the vocabulary, below 6");
+  std::ofstream(folder + "/vocab.txt")
+      << "[MASK]\nword\n[PAD]\r\n[SEP]\n##s\n[CLS]\n";
+  StatusOr<LoadedSpec> loaded = loadConfig(folder);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  const spec::MaskedLm &masked = loaded->spec.training().masked_lm();
+  EXPECT_EQ(masked.mask_token(), 0);
+  EXPECT_EQ(masked.pad_token(), 2);
+  EXPECT_EQ(masked.sep_token(), 3);
+  EXPECT_EQ(masked.cls_token(), 5);
 }
 
 TEST(Config, LocationsPointIntoTheConfig) {
@@ -354,7 +424,8 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
   const std::string prefix =
       "H6: no family of Hugging Face that is supported (gpt2, llama, mistral, "
       "mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, granite, "
-      "nemotron, stablelm or starcoder2) expresses this model; the nearest, ";
+      "nemotron, stablelm, starcoder2 or bert) expresses this model; the "
+      "nearest, ";
   const Case cases[] = {
       {"norm_position: POST", "gpt2, cannot express model.norm_position"},
       {"position: NONE", "gpt2, cannot express model.position"},

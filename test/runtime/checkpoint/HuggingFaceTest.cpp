@@ -30,13 +30,16 @@ public:
     weights.layers = layers;
     weights.vocabulary = 5;
     weights.tied = isOneOf({"gpt2", "qwen2", "qwen3", "qwen3_moe", "smollm3",
-                            "gemma3_text", "starcoder2"});
+                            "gemma3_text", "starcoder2", "bert"});
     add("embedding.weight", {5, 4});
-    if (family == "gpt2")
+    if (isOneOf({"gpt2", "bert"}))
       add("position_embedding.weight", {3, 4});
+    if (family == "bert")
+      addEndsOfBert();
     for (uint64_t layer = 0; layer < layers; ++layer)
       addLayer("layers." + std::to_string(layer) + ".", layer);
-    addNorm("final_norm");
+    if (family != "bert")
+      addNorm("final_norm");
     if (!weights.tied)
       add("head.weight", {5, 4});
     return std::move(weights);
@@ -52,7 +55,7 @@ private:
   }
   void addNorm(const std::string &name) {
     add(name + ".weight", {4});
-    if (isOneOf({"gpt2", "nemotron", "stablelm", "starcoder2"}))
+    if (isOneOf({"gpt2", "nemotron", "stablelm", "starcoder2", "bert"}))
       add(name + ".bias", {4});
   }
   void addLinear(const std::string &name, uint64_t out, uint64_t in,
@@ -61,11 +64,20 @@ private:
     if (bias)
       add(name + ".bias", {out});
   }
+  void addEndsOfBert() {
+    add("token_type_embedding.weight", {2, 4});
+    addNorm("embedding_norm");
+    addLinear("head_transform", 4, 4, true);
+    addNorm("head_norm");
+    add("head.bias", {5});
+    addLinear("pooler", 4, 4, true);
+    addLinear("sentence_head", 2, 4, true);
+  }
   void addAttention(const std::string &attention) {
     bool hasNorms = isOneOf({"qwen3", "qwen3_moe", "gemma3_text"});
     uint64_t headDim = hasNorms || family == "nemotron" ? 4 : 2;
-    uint64_t keys = (family == "gpt2" ? 2 : 1) * headDim;
-    bool bias = isOneOf({"gpt2", "qwen2", "stablelm", "starcoder2"});
+    uint64_t keys = (isOneOf({"gpt2", "bert"}) ? 2 : 1) * headDim;
+    bool bias = isOneOf({"gpt2", "qwen2", "stablelm", "starcoder2", "bert"});
     addLinear(attention + "q", 2 * headDim, 4, bias);
     addLinear(attention + "k", keys, 4, bias);
     addLinear(attention + "v", keys, 4, bias);
@@ -86,7 +98,7 @@ private:
         addNorm(layer + name);
     if (family == "mixtral" || (family == "qwen3_moe" && index > 0))
       return addExperts(layer + "mlp.", family == "mixtral" ? 6 : 3);
-    if (!isOneOf({"gpt2", "nemotron", "starcoder2"}))
+    if (!isOneOf({"gpt2", "nemotron", "starcoder2", "bert"}))
       addLinear(layer + "mlp.gate", 6, 4, false);
     addLinear(layer + "mlp.up", 6, 4, biasEverywhere);
     addLinear(layer + "mlp.down", 4, 6, biasEverywhere);
@@ -99,7 +111,7 @@ private:
   }
 
   std::string family;
-  bool biasEverywhere = isOneOf({"gpt2", "starcoder2"});
+  bool biasEverywhere = isOneOf({"gpt2", "starcoder2", "bert"});
   ModelWeights weights;
 };
 } // namespace
@@ -165,6 +177,8 @@ TEST_P(HuggingFaceTest, PaddedRowsAreZeroAndDoNotLeave) {
   for (TensorSpec &spec : weights.tensors)
     if (spec.key.name == "embedding.weight" || spec.key.name == "head.weight")
       spec.shape = {8, 4};
+    else if (spec.key.name == "head.bias")
+      spec.shape = {8};
   ASSERT_EQ(import(goldenFolder + family), "");
   auto checkpoint = Checkpoint::open(folder / "c");
   ASSERT_TRUE(checkpoint.ok());
@@ -323,10 +337,10 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
       }),
       "the family llama has no place for tensor "
       "'layers.0.attention.q_norm.weight'");
-  EXPECT_EQ(message([](EditedModel &m) { m.family = "bert"; }),
+  EXPECT_EQ(message([](EditedModel &m) { m.family = "t5"; }),
             "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
             "qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, granite, nemotron, "
-            "stablelm, starcoder2; found 'bert'");
+            "stablelm, bert, starcoder2; found 't5'");
 }
 
 TEST(HuggingFace, NamesTheExpertThatDoesNotFit) {

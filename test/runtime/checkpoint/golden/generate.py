@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # Part of Hocket, under the Apache License v2.0.
 """Writes the golden files of the checkpoint tests. Needs NumPy, safetensors,
-and for the models PyTorch and transformers; run it in this folder.
+and for the models PyTorch and transformers; run it in this folder, with the
+families that are to be made anew, or with none for all.
 
 package.safetensors       what the safetensors package writes
 <family>/                 a tiny random model as transformers saves it
@@ -112,6 +113,11 @@ FAMILIES = {
         num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
         tie_word_embeddings=True,
     ),
+    "bert": transformers.BertConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, max_position_embeddings=3, type_vocab_size=2,
+        pad_token_id=None,
+    ),
 }
 
 
@@ -178,10 +184,39 @@ def canonical_llama(w, config):
     return out
 
 
-def models():
+def canonical_bert(w, config):
+    names = [
+        ("bert.embeddings.word_embeddings", "embedding"),
+        ("bert.embeddings.position_embeddings", "position_embedding"),
+        ("bert.embeddings.token_type_embeddings", "token_type_embedding"),
+        ("bert.embeddings.LayerNorm", "embedding_norm"),
+        ("bert.pooler.dense", "pooler"), ("bert.encoder.layer.", "layers."),
+        ("attention.output.LayerNorm", "attention_norm"),
+        ("attention.output.dense", "attention.o"),
+        ("attention.self.query", "attention.q"), ("attention.self.key", "attention.k"),
+        ("attention.self.value", "attention.v"), ("intermediate.dense", "mlp.up"),
+        ("output.LayerNorm", "mlp_norm"), ("output.dense", "mlp.down"),
+        ("cls.predictions.transform.dense", "head_transform"),
+        ("cls.predictions.transform.LayerNorm", "head_norm"),
+        ("cls.predictions", "head"), ("cls.seq_relationship", "sentence_head"),
+    ]
+    out = {}
+    for name, tensor in w.items():
+        for a, b in names:
+            name = name.replace(a, b)
+        out[name] = tensor
+    return out
+
+
+def models(chosen):
     for family, config in FAMILIES.items():
+        if chosen and family not in chosen:
+            continue
         torch.manual_seed(1)
-        model = transformers.AutoModelForCausalLM.from_config(config)
+        if family == "bert":
+            model = transformers.BertForPreTraining(config)
+        else:
+            model = transformers.AutoModelForCausalLM.from_config(config)
         for p in model.parameters():  # norms and biases are not constant then
             torch.nn.init.normal_(p)
         shutil.rmtree(family, ignore_errors=True)
@@ -190,11 +225,12 @@ def models():
             if extra not in ("model.safetensors",):
                 os.remove(os.path.join(family, extra))
         w = safetensors.torch.load_file(f"{family}/model.safetensors")
-        make = canonical_gpt2 if family == "gpt2" else canonical_llama
+        make = {"gpt2": canonical_gpt2, "bert": canonical_bert}.get(family, canonical_llama)
         out = {k: t.contiguous() for k, t in make(w, config).items()}
         safetensors.torch.save_file(out, f"{family}.canonical.safetensors",
                                     metadata={"format": "pt"})
 
 
-package()
-models()
+if not sys.argv[1:]:
+    package()
+models(sys.argv[1:])
