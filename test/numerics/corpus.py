@@ -37,3 +37,18 @@ def documents(vocabulary, seed=7):
 def write(prefix, vocabulary):
     """Writes PREFIX.bin and PREFIX.idx with one sequence a document."""
     token_files.write(prefix, list(documents(vocabulary)))
+
+
+def sentences(document, seed):
+    """The document cut into sentences of 2 to 10 tokens, by its number."""
+    random, rest = draws(seed), document
+    while rest:
+        length = 2 + next(random) % 9
+        yield rest[:length]
+        rest = rest[length:]
+
+
+def write_sentences(prefix, vocabulary):
+    """The same with one sequence a sentence."""
+    all_of_them = enumerate(documents(vocabulary))
+    token_files.write_sentences(prefix, [list(sentences(d, 100 + n)) for n, d in all_of_them])

@@ -25,6 +25,7 @@ import hashlib
 import itertools
 import json
 import sys
+from types import SimpleNamespace
 
 import oracle
 import safetensors
@@ -67,8 +68,31 @@ def tensors(weights, dtype):
 def microbatches(samples, step):
     """The token tensors of one step."""
     first = step * training.GLOBAL_BATCH
-    batch = torch.tensor(samples[first : first + training.GLOBAL_BATCH])
-    return batch.split(2)
+    batch = samples[first : first + training.GLOBAL_BATCH]
+    if isinstance(batch[0], dict):
+        return masked_microbatches(batch)
+    return torch.tensor(batch).split(2)
+
+
+def masked_microbatches(batch):
+    """Of masked samples, padded with zeros, which nobody sees."""
+    def padded(name, rest):
+        rows = [row[name] + [rest] * (training.SEQUENCE - len(row[name])) for row in batch]
+        return torch.tensor(rows).split(2)
+
+    columns = {
+        "tokens": padded("tokens", 0),
+        "labels": padded("labels", -1),
+        "types": padded("token_types", 0),
+        "lengths": torch.tensor([len(row["tokens"]) for row in batch]).split(2),
+        "swapped": torch.tensor([int(row["swapped"]) for row in batch]).split(2),
+    }
+    labels = sum(label >= 0 for row in batch for label in row["labels"])
+    count = labels / len(columns["tokens"])
+    return [
+        SimpleNamespace(**dict(zip(columns, parts, strict=True)), count=count)
+        for parts in zip(*columns.values(), strict=True)
+    ]
 
 
 def backward(model, weights, batches):

@@ -58,6 +58,14 @@ class Config:
         self.mlp_bias = get("mlp_bias", bias)
         rms = self.norm == "RMS_NORM"
         self.norm_bias = get("norm_bias", bias and not rms)
+        self.bias = bias
+        self.encoder = get("attention_mask", "CAUSAL") == "BIDIRECTIONAL"
+        self.token_types = get("token_types", 0)
+        self.embedding_norm = get("embedding_norm", False)
+        self.final_norm = get("final_norm", True)
+        self.head_transform = get("head_transform", False)
+        self.head_bias = get("head_bias", False)
+        self.sentence_head = get("sentence_head", False)
 
         self.kinds = [self.kind_of(i) for i in range(self.layers)]
 
@@ -143,6 +151,10 @@ def parameter_shapes(config):
     add("embedding", (c.rows, c.hidden))
     if c.position == "LEARNED":
         add("position_embedding", (c.positions, c.hidden))
+    if c.token_types:
+        add("token_type_embedding", (c.token_types, c.hidden))
+    if c.embedding_norm:
+        add("embedding_norm", (c.hidden,), c.norm_bias)
     for i, kind in enumerate(c.kinds):
         layer = f"layers.{i}."
         if kind.attention:
@@ -154,9 +166,18 @@ def parameter_shapes(config):
             add_experts(c, add, layer + "mlp.")
         elif kind.feed_forward == "DENSE":
             add_mlp(c, add, layer + "mlp.", kind.ffn)
-    add("final_norm", (c.hidden,), c.norm_bias)
+    if c.final_norm:
+        add("final_norm", (c.hidden,), c.norm_bias)
+    if c.head_transform:
+        add("head_transform", (c.hidden, c.hidden), c.bias)
+        add("head_norm", (c.hidden,), c.norm_bias)
     if not c.tied:
         add("head", (c.rows, c.hidden))
+    if c.head_bias:
+        shapes["head.bias"] = (c.rows,)
+    if c.sentence_head:
+        add("pooler", (c.hidden, c.hidden), c.bias)
+        add("sentence_head", (2, c.hidden), c.bias)
     return shapes
 
 
@@ -357,6 +378,7 @@ class Model:
         # Of each layer with experts: the bias of its choice, and what has been
         # chosen since it was last moved. `router_loss` is of the last call.
         self.balance, self.router_loss = {}, 0.0
+        self.lengths = None  # of an encoder's sequences in the last call
 
     def table(self, rope, dtype):
         positions = torch.arange(self.config.sequence, dtype=torch.float64)
@@ -366,6 +388,9 @@ class Model:
         return (angles.cos() * factor).to(dtype), (angles.sin() * factor).to(dtype)
 
     def visible(self, window):
+        if self.config.encoder:  # all that is no padding
+            keys = torch.arange(self.config.sequence)
+            return (keys < self.lengths[:, None])[:, None, None, :]
         seen = self.distance >= 0
         return seen & (self.distance < window) if window else seen
 
@@ -413,7 +438,7 @@ class Model:
             return self.rounded(rotate(y, table)) if rotated else y
 
         q, k, v = heads("q"), heads("k"), heads("v")
-        if self.fused:
+        if self.fused and not c.encoder:
             y = F.scaled_dot_product_attention(
                 q, k, v, is_causal=True, scale=c.scale, enable_gqa=True
             )
@@ -512,15 +537,18 @@ class Model:
             act = F.silu(gate) if kind == "SWIGLU" else F.gelu(gate, approximate=approximate)
             y = act * up
         else:
-            y = {
-                "GELU": F.gelu,
-                "GELU_TANH": lambda t: F.gelu(t, approximate="tanh"),
-                "SILU": F.silu,
-                "RELU": F.relu,
-                "RELU_SQUARED": lambda t: F.relu(t).square(),
-            }[kind](up)
+            y = self.activate(up)
         y = self.rounded(y)
         return self.linear(y, weights, name + "down")
+
+    def activate(self, x):
+        return {
+            "GELU": F.gelu,
+            "GELU_TANH": lambda t: F.gelu(t, approximate="tanh"),
+            "SILU": F.silu,
+            "RELU": F.relu,
+            "RELU_SQUARED": lambda t: F.relu(t).square(),
+        }[self.config.activation](x)
 
     def add_branch(self, x, weights, layer, kind, name):
         """x + f(norm(x)), norm(x + f(x)), x + norm(f(norm(x))) or x + norm(f(x))."""
@@ -537,27 +565,55 @@ class Model:
     def scaled(self, x, factor):
         return x if factor == 1 else self.rounded(x * factor)
 
-    def hidden_states(self, weights, ids):
+    def hidden_states(self, weights, ids, types=None):
         c, self.router_loss = self.config, 0.0
         x = self.scaled(weights["embedding.weight"][ids], c.embedding_scale)
         if c.position == "LEARNED":
             x = x + weights["position_embedding.weight"][: ids.shape[1]]
+        if c.token_types:
+            x = x + weights["token_type_embedding.weight"][types]
         x = self.rounded(x)
+        if c.embedding_norm:
+            x = self.norm(x, weights, "embedding_norm")
         for i, kind in enumerate(c.kinds):
             if kind.attention:
                 x = self.add_branch(x, weights, f"layers.{i}.", kind, "attention")
             if kind.feed_forward != "NO_FEED_FORWARD":
                 x = self.add_branch(x, weights, f"layers.{i}.", kind, "mlp")
-        return self.scaled(self.norm(x, weights, "final_norm"), c.logit_scale)
+        return self.norm(x, weights, "final_norm") if c.final_norm else x
+
+    def logits(self, x, weights):
+        """Of hidden states: [tokens, vocabulary]."""
+        c = self.config
+        if c.head_transform:
+            x = self.linear(x, weights, "head_transform")
+            x = self.norm(self.rounded(self.activate(x)), weights, "head_norm")
+        x = self.scaled(x, c.logit_scale)
+        head = self.rounded(weights["embedding.weight" if c.tied else "head.weight"])
+        logits = self.rounded(F.linear(x, head, weights.get("head.bias")))
+        logits = logits[..., : c.vocab].flatten(0, 1)
+        return logits.float() if logits.dtype == torch.bfloat16 else logits
 
     def loss(self, weights, tokens):
+        if self.config.encoder:
+            return self.masked_loss(weights, tokens)
         x = self.hidden_states(weights, tokens[:, :-1])
-        head = weights["embedding.weight" if self.config.tied else "head.weight"]
-        logits = self.rounded(F.linear(x, self.rounded(head)))
-        logits = logits[..., : self.config.vocab].flatten(0, 1)
-        if logits.dtype == torch.bfloat16:
-            logits = logits.float()
-        return F.cross_entropy(logits, tokens[:, 1:].flatten())
+        return F.cross_entropy(self.logits(x, weights), tokens[:, 1:].flatten())
+
+    def masked_loss(self, weights, batch):
+        """Of `batch.tokens`, those whose label is not -1, over `batch.count`;
+        and, with a head for that, whether the texts are swapped."""
+        self.lengths = batch.lengths
+        x = self.hidden_states(weights, batch.tokens, batch.types)
+        loss = F.cross_entropy(
+            self.logits(x, weights), batch.labels.flatten(), ignore_index=-1, reduction="sum"
+        )  # fmt: skip
+        loss = loss / batch.count
+        if self.config.sentence_head:
+            pooled = self.rounded(self.linear(x[:, 0], weights, "pooler").tanh())
+            swapped = self.linear(pooled, weights, "sentence_head")
+            loss = loss + F.cross_entropy(swapped, batch.swapped)
+        return loss
 
 
 def decays(name):

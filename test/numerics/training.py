@@ -33,6 +33,9 @@ training {{
   sequence_length: {SEQUENCE} steps: {STEPS} log_interval: 1 seed: 42
   data {{ split: "1,0,0" }}
 """
+MASKED = """
+  masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 pad_token: 0 }
+"""
 ADAMW = """
   learning_rate { schedule: CONSTANT peak: 3e-3 }
   optimizer { adamw { beta1: 0.9 beta2: 0.95 eps: 1e-8 weight_decay: 0.1 } }
@@ -90,10 +93,13 @@ class Run:
         text = (HERE / "models" / f"{name}.textproto").read_text()
         self.adamw = self.folder / "adamw.textproto"
         self.sgd = self.folder / "sgd.textproto"
-        self.adamw.write_text(text + SCHEDULE + ADAMW)
-        self.sgd.write_text(text + SCHEDULE + SGD)
+        self.masked = "BIDIRECTIONAL" in text
+        schedule = SCHEDULE + (MASKED if self.masked else "")
+        self.adamw.write_text(text + schedule + ADAMW)
+        self.sgd.write_text(text + schedule + SGD)
         self.data, self.programs = self.folder / "corpus", {}
-        corpus.write(self.data, self.vocabulary(text))
+        write = corpus.write_sentences if self.masked else corpus.write
+        write(self.data, self.vocabulary(text))
 
     def __enter__(self):
         return self
@@ -167,13 +173,18 @@ class Run:
         return losses(self.train(self.adamw, STEPS, precision, *options, isa=isa)[1])
 
     def samples(self):
-        """The tokens of every sample of the training run, in order."""
+        """The tokens of every sample of the training run, in order; of masked
+        ones, with what they are made of."""
         chosen = f"0:{STEPS * GLOBAL_BATCH}"
         lines = self.hocket(
             "data", "show", self.data, "--spec", self.adamw, "--split", "train",
             "--samples", chosen, "--json",
         ).splitlines()  # fmt: skip
-        return [json.loads(line)["tokens"] for line in lines]
+        rows = [json.loads(line) for line in lines]
+        if not self.masked:
+            return [row["tokens"] for row in rows]
+        parts = ("tokens", "labels", "token_types", "swapped")
+        return [{part: row[part] for part in parts} for row in rows]
 
 
 def losses(log):
