@@ -29,6 +29,10 @@ LENGTH = 24
 # WordPiece: no token is another's text, so that an answer names each of them.
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"word{i}" for i in range(15))]
 PROMPTS = [[(7 * i * i + 3 * i + k) % len(WORDS) for i in range(LENGTH)] for k in range(3)]
+SENTENCES = [
+    [" ".join(f"word{(d * i + 3 * k + d) % 15}" for k in range(2 + (d + i) % 5)) for i in range(9)]
+    for d in range(30)
+]
 TEXT = "".join(f"word{i * i % 15} word{i % 7} word{3 * i % 11}\n" for i in range(400))
 
 SIZES = {
@@ -95,6 +99,12 @@ MODELS = {
     "nemotron": ("nemotron", {**SIZES, "head_dim": 12}),
     "stablelm": ("stablelm", {**SIZES, "use_qkv_bias": True}),
     "starcoder2": ("starcoder2", {**SIZES, "sliding_window": 6}),
+}  # fmt: skip
+# Encoders, by their class.
+BERTS = {
+    "bert": ("BertForMaskedLM", {}),
+    "bert, pretrained": ("BertForPreTraining", {
+        "hidden_act": "gelu_new", "layer_norm_eps": 1e-6, "type_vocab_size": 3}),
 }  # fmt: skip
 TRAINING = {
     "training.sequence_length": LENGTH,
@@ -167,18 +177,25 @@ class LiveModelsTest(unittest.TestCase):
         (cls.folder / "text.txt").write_text(TEXT)
         cls.data = cls.folder / "text"
         must("data", "prepare", cls.folder / "text.txt", "-o", cls.data, "--tokenizer", cls.words)
+        documents = [{"text": ". ".join(s.capitalize() for s in d) + "."} for d in SENTENCES]
+        lines = "".join(json.dumps(document) + "\n" for document in documents)
+        (cls.folder / "sentences.jsonl").write_text(lines)
+        cls.sentences = cls.folder / "sentences"
+        must("data", "prepare", cls.folder / "sentences.jsonl", "-o", cls.sentences,
+             "--tokenizer", cls.words, "--split-sentences")  # fmt: skip
 
     def publish(self, family, config, folder):
         """A random model whose norms and biases are not constant, and whose logits are
         as large as those of models that have learned."""
-        torch = self.torch
-        torch.manual_seed(1)
-        model = self.transformers.AutoModelForCausalLM.from_config(
+        self.torch.manual_seed(1)
+        self.publish_model(self.transformers.AutoModelForCausalLM.from_config(
             self.transformers.AutoConfig.for_model(family, **config)
-        )
-        with torch.no_grad():
+        ), family, folder)  # fmt: skip
+
+    def publish_model(self, model, family, folder):
+        with self.torch.no_grad():
             for name, each in model.named_parameters():
-                norm = "norm" in name or ".ln_" in name
+                norm = "norm" in name.lower() or ".ln_" in name
                 centered = family in ("gemma3_text", "nemotron")
                 around = 1.0 if norm and name.endswith("weight") and not centered else 0.0
                 each.normal_(around, 0.3 if "embed" in name or "wte" in name else 0.2)
@@ -209,11 +226,42 @@ class LiveModelsTest(unittest.TestCase):
         self.assertGreater(max(b for _, b in pairs), math.log(2 / len(WORDS)))
         return max(abs(a - b) for a, b in pairs)
 
-    def train(self, model, run, *arguments):
+    def train(self, model, run, *arguments, data=None):
         program = run.with_suffix(".hkx")
         settings = [word for item in TRAINING.items() for word in ("--set", "%s=%s" % item)]
         must("compile", model, "-o", program, *settings)
-        must("train", program, "--data", f"{self.data}_text_document", "--save", run, *arguments)
+        data = data or f"{self.data}_text_document"
+        must("train", program, "--data", data, "--save", run, *arguments)
+
+    def far_apart(self, folder, run, *arguments):
+        """The largest difference of the log-probability of any masked token: theirs
+        of a sample by itself, ours of one padded to the length of all."""
+        told = json.loads(must(
+            "eval", "loss", "--load", run, "--data", self.sentences, "--split", "train",
+            "--samples", "50", "--json", "--each", *arguments))  # fmt: skip
+        names = json.loads((folder / "config.json").read_text())["architectures"]
+        model, extra = getattr(self.transformers, names[0]).from_pretrained(
+            folder, dtype=self.torch.float32, output_loading_info=True
+        )
+        self.assertFalse(any(extra.values()), extra)  # Nothing is missing or left over.
+        model.eval()
+        lengths = {len(sample["tokens"]) for sample in told["each"]}
+        self.assertGreater(len(lengths), 2)
+        pairs = []
+        for sample in told["each"]:
+            with self.torch.no_grad():
+                answer = model(
+                    self.torch.tensor([sample["tokens"]]),
+                    token_type_ids=self.torch.tensor([sample["token_types"]]),
+                )
+            logits = getattr(answer, "prediction_logits", getattr(answer, "logits", None))
+            theirs = self.torch.log_softmax(logits[0].double(), -1)
+            places = [(i, label) for i, label in enumerate(sample["labels"]) if label >= 0]
+            ours = sample["log_probabilities"]
+            pairs += [(a, theirs[i, n].item()) for a, (i, n) in zip(ours, places, strict=True)]
+        self.assertEqual(len(pairs), told["tokens"])
+        self.assertGreater(max(b for _, b in pairs), math.log(2 / len(WORDS)))
+        return max(abs(a - b) for a, b in pairs)
 
     def report(self, name, differences):
         for what, difference in differences.items():
@@ -242,6 +290,33 @@ class LiveModelsTest(unittest.TestCase):
                 })  # fmt: skip
                 self.assertEqual(self.computed(theirs), self.computed(again))
                 self.assertNotEqual(self.computed(theirs), self.computed(mine))
+
+    def test_berts_go_in_and_out(self):
+        short = ("--set", f"training.sequence_length={LENGTH}")
+        sizes = {name: size for name, size in SIZES.items() if "key_value" not in name}
+        for name, (kind, config) in BERTS.items():
+            with self.subTest(name):
+                theirs, start, again, run, mine = (
+                    self.folder / f"{kind}-{part}"
+                    for part in ("theirs", "start", "again", "run", "mine")
+                )
+                self.torch.manual_seed(1)
+                config = self.transformers.BertConfig(**{**sizes, **config})
+                self.publish_model(getattr(self.transformers, kind)(config), "bert", theirs)
+                (theirs / "vocab.txt").write_text((self.words / "vocab.txt").read_text())
+                must("checkpoint", "import", theirs, "-o", start)
+                must("checkpoint", "export", start, "-o", again)
+                self.assertEqual((theirs / "model.safetensors").read_bytes(),
+                                 (again / "model.safetensors").read_bytes())  # fmt: skip
+                self.train(theirs, run, "--load", start, data=self.sentences)
+                must("checkpoint", "export", run, "-o", mine)
+                self.report(name, {
+                    "imported": self.far_apart(theirs, start, *short),
+                    "exported": self.far_apart(again, start, *short),
+                    "trained": self.far_apart(mine, run),
+                })  # fmt: skip
+                self.assertNotEqual((theirs / "model.safetensors").read_bytes(),
+                                    (mine / "model.safetensors").read_bytes())  # fmt: skip
 
     def test_models_of_ones_own_go_out(self):
         for family, says in SPECS.items():
