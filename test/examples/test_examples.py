@@ -17,6 +17,7 @@ MEMORY = 4 << 30  # bytes; of a compilation, however large the model is
 SIZES = {
     "nano": 10_819_968,
     "gpt2-124m": 124_439_808 + 47 * 768,
+    "bert-base": 110_106_428 + 6 * 769,
     "gpt2-1.5b": 1_557_611_200 + 47 * 1600,
     "sft": 596_049_920 + 28 * 16 * 22_528,  # and adapters of rank 16
     "llama-3-8b": 8_030_261_248,

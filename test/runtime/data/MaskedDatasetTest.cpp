@@ -7,6 +7,7 @@
 #include "runtime/data/MaskedDataset.h"
 #include "runtime/data/BatchSource.h"
 #include "runtime/data/TokenFileWriter.h"
+#include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>
 
@@ -102,6 +103,84 @@ TEST(SentenceMapping, EpochsAreShuffledTogether) {
   for (auto [first, count] : seen)
     EXPECT_EQ(count, 2) << first;
   EXPECT_FALSE(std::ranges::is_sorted(twice, {}, &SentenceSample::first));
+}
+
+/// What Megatron's own helper and dataset made (golden/megatron.py).
+TEST(SentenceMapping, MappingAndTextsAreMegatrons) {
+  auto lines = test::readGolden(
+      HOCKET_SOURCE_DIR "/test/runtime/data/golden/megatron_sentences.txt");
+  size_t next = 0, cases = 0, texts = 0;
+  for (; next < lines.size(); ++cases) {
+    SCOPED_TRACE("case " + std::to_string(cases));
+    ASSERT_EQ(lines[next].word, "documents");
+    const auto &documents = lines[next++].numbers;
+    const auto &how = lines[next++].numbers;
+    ASSERT_EQ(how.size(), 5u);
+    std::string prefix =
+        testing::TempDir() + "/sentences-" + std::to_string(cases);
+    auto writer = TokenFileWriter::create(prefix, TokenType::U16);
+    ASSERT_TRUE(writer.ok());
+    Mapping mapping;
+    for (size_t d = 0; d + 1 < documents.size(); ++d) {
+      for (int64_t s = documents[d]; s < documents[d + 1]; ++s) {
+        int64_t length = 2 + s * s % 9;
+        std::string bytes;
+        for (int64_t i = 0; i < length; ++i) {
+          int64_t token = 100 + (31 * s + i) % 800;
+          bytes += {char(token & 0xff), char(token >> 8)};
+        }
+        mapping.lengths.push_back(int32_t(length));
+        ASSERT_TRUE(writer->append(bytes).ok());
+        ASSERT_TRUE(writer->endSequence(uint64_t(length)).ok());
+      }
+      writer->endDocument();
+    }
+    ASSERT_TRUE(writer->finish().ok());
+    mapping.documents.assign(documents.begin(), documents.end());
+    mapping.request.samples = uint64_t(how[0]);
+    mapping.request.longest = uint32_t(how[1]);
+    mapping.request.shortProbability = double(how[2]) / 100;
+    mapping.request.leastSentences = uint64_t(how[3]);
+    mapping.request.seed = uint32_t(how[4]);
+    auto samples = mapping.map();
+    ASSERT_TRUE(samples.ok()) << samples.status().message();
+    std::vector<int64_t> triples;
+    for (const SentenceSample &sample : *samples)
+      triples.insert(triples.end(), {sample.first, sample.end, sample.target});
+    EXPECT_EQ(triples, lines[next++].numbers);
+
+    GptDatasetOptions options;
+    options.sequenceLength = uint64_t(how[1]) + 3;
+    options.vocabularySize = 1000;
+    options.seed = uint64_t(how[4]);
+    options.splitWeights = "1";
+    options.masked = MaskedLmOptions{.cls = 1,
+                                     .sep = 2,
+                                     .mask = 3,
+                                     .shortSequenceProbability =
+                                         mapping.request.shortProbability,
+                                     .sentenceOrder = how[3] == 2};
+    auto file = IndexedDataset::open(prefix);
+    ASSERT_TRUE(file.ok());
+    auto dataset = MaskedDataset::create(
+        std::make_shared<const IndexedDataset>(*std::move(file)), options,
+        Split::Train, mapping.request.samples);
+    ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+    for (uint64_t i = 0; next < lines.size() && lines[next].word == "tokens";
+         ++i, ++next, ++texts) {
+      std::vector<int32_t> tokens(options.sequenceLength),
+          labels(options.sequenceLength), types(options.sequenceLength);
+      MaskedSample sample;
+      sample.tokens = tokens, sample.labels = labels, sample.types = types;
+      ASSERT_TRUE((*dataset)->readMasked(i, sample).ok());
+      std::vector<int64_t> whole = {sample.isSwapped};
+      for (size_t t = 0; t < tokens.size(); ++t)
+        whole.push_back(labels[t] >= 0 ? labels[t] : tokens[t]);
+      EXPECT_EQ(whole, lines[next].numbers) << "sample " << i;
+    }
+  }
+  EXPECT_EQ(cases, 4u);
+  EXPECT_GT(texts, 40u);
 }
 
 //===----------------------------------------------------------------------===//
