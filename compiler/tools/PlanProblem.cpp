@@ -64,6 +64,8 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   model.vocab = paddedVocabSize(from).get().value_or(from.vocab_size());
   if (from.position() == spec::Model::LEARNED)
     model.positions = from.max_positions();
+  model.positions += from.token_types(); // Rows of the same width.
+  model.bidirectional = from.attention_mask() == spec::Model::BIDIRECTIONAL;
   model.tied = from.tied_embeddings();
   model.dropout = from.dropout().residual() > 0;
   model.inputNorms = hasNormBefore(from);

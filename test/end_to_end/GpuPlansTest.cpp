@@ -129,6 +129,9 @@ std::vector<Kind> kinds() {
        contextPlans(),
        {"Dp2Cp2Zero3", "Cp2AllToAll", "Pp2Cp2Ring"}},
       {&dropoutOnDocuments, dropoutPlans(), {"Dp2Tp2Full"}},
+      {&bert, densePlans(), {"Pp2Dp2Tp2", "Dp2Zero3"}},
+      {&bert, contextPlans(), {"Cp2AllToAll", "Pp2Cp2Ring"}},
+      {&bertWithDropout, dropoutPlans(), {"Dp2Tp2Full"}},
   };
   all.push_back({&gpt, {&one, 1}, {}});
   // Among these four, every way to keep the load of experts even.

@@ -152,11 +152,12 @@ void LayerPricer::unfusedAttention(double span) {
   work.backward += backward;
 }
 
-/// Forward two GEMMs of half of the square; backward five. Of a `share` of the
-/// attention blocks.
+/// Forward two GEMMs of half of the square, or of all of it where both
+/// directions are seen; backward five. Of a `share` of the attention blocks.
 void LayerPricer::fusedAttention(double span, double share) {
   double width = double(model.heads * model.headDim) / tp;
-  double square = span < double(step.sequence) ? span : span / 2;
+  bool isWhole = model.bidirectional || span < double(step.sequence);
+  double square = isWhole ? span : span / 2;
   double flops = 4 * share * tokens * square * width;
   double seconds = times.attention(flops, span, double(model.headDim));
   work.forward.attention += seconds;

@@ -127,7 +127,7 @@ static double flops(const ModelShape &model, const StepShape &step,
 }
 
 double planning::modelFlops(const ModelShape &model, const StepShape &step) {
-  return flops(model, step, 6);
+  return flops(model, step, model.bidirectional ? 12 : 6);
 }
 
 double planning::modelFlopsFullSquare(const ModelShape &model,

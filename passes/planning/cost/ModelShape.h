@@ -71,6 +71,7 @@ struct ModelShape {
   int64_t window = 0;    ///< Of sliding attention; 0: none.
   /// Attention blocks that have the window; 0: all.
   int64_t windowBlocks = 0;
+  bool bidirectional = false; ///< No causal mask: all of the square.
   LatentAttention latent;
   /// Of a hybrid model, whose `layers` are its MLPs: attention blocks in all,
   /// and Mamba-2 blocks, as if spread evenly over layers. 0: one attention a

@@ -58,7 +58,8 @@ std::vector<Flag> flagsOf(PlanProblem &problem) {
           {"dropout", &model.dropout},
           {"input-norms", &model.inputNorms},
           {"result-norms", &model.resultNorms},
-          {"head-norms", &model.headNorms}};
+          {"head-norms", &model.headNorms},
+          {"bidirectional", &model.bidirectional}};
 }
 
 Status readLine(const TextLines &lines, const TextLine &line,

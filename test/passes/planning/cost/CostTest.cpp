@@ -39,6 +39,8 @@ TEST(ModelShape, FlopsAreSixPerParameterAndToken) {
   EXPECT_DOUBLE_EQ(modelFlops(model, step), 6 * tokens * gemms + scores);
   EXPECT_DOUBLE_EQ(modelFlopsFullSquare(model, step),
                    6 * tokens * gemms + 2 * scores);
+  model.bidirectional = true; // Then the square is what there is.
+  EXPECT_DOUBLE_EQ(modelFlops(model, step), modelFlopsFullSquare(model, step));
 }
 
 /// A weight that is not trained has no gradient's GEMM, and no state.
