@@ -144,8 +144,9 @@ class Bench:
         hocket = self.build / "bin/hocket"
         run([hocket, "compile", spec, *options, "-o", program],
             stderr=subprocess.DEVNULL)  # fmt: skip
+        # Without the compiler, as on the nodes of a cluster.
         _, _, peak = run(
-            [hocket, "train", program, "--data", self.folder / "random",
+            [self.build / "bin/hocket-runtime", "train", program, "--data", self.folder / "random",
              "--steps", self.steps, "--log", log],
             stderr=subprocess.DEVNULL, env=self.environment(isa),
         )  # fmt: skip
