@@ -14,6 +14,7 @@
 
 #include "kernels/cpu/Isa.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -83,11 +84,11 @@ struct alignas(64) TileShapes {
   return static_cast<double>(rounds) * 4 * 16 * 16 * 32 * 2;
 }
 
-/// GFLOP/s of `loop` on `threads` threads, over about 0.4 s.
-double measure(const Loop &loop, unsigned threads) {
+/// GFLOP/s of `loop` on `threads` threads, over 0.1 s.
+double measureOnce(const Loop &loop, unsigned threads) {
   using Clock = std::chrono::steady_clock;
   std::atomic<double> total = 0;
-  auto start = Clock::now(), end = start + std::chrono::milliseconds(400);
+  auto start = Clock::now(), end = start + std::chrono::milliseconds(100);
   auto work = [&] {
     double mine = 0;
     while (Clock::now() < end)
@@ -101,6 +102,14 @@ double measure(const Loop &loop, unsigned threads) {
     worker.join();
   std::chrono::duration<double> seconds = Clock::now() - start;
   return total / seconds.count() * 1e-9;
+}
+
+/// The best of several times: what another program takes is no part of a peak.
+double measure(const Loop &loop, unsigned threads) {
+  double best = 0;
+  for (int round = 0; round < 8; ++round)
+    best = std::max(best, measureOnce(loop, threads));
+  return best;
 }
 
 } // namespace
