@@ -16,7 +16,6 @@ using spec::LoadedSpec;
 /// None, False, 0 or empty.
 static constexpr const char *kUnsupported[] = {
     "activation_func_clamp_value",
-    "apply_layernorm_1p",
     "apply_residual_connection_post_layernorm",
     "attention_output_gate",
     "glu_linear_offset",
@@ -30,7 +29,6 @@ static constexpr const char *kUnsupported[] = {
     "qk_l2_norm",
     "quick_geglu",
     "rotary_interleaved",
-    "softmax_scale",
     "window_attn_skip_freq",
 };
 
@@ -82,6 +80,7 @@ Status SettingsReader::readReals() {
       {"hidden_dropout", "model.dropout.residual"},
       {"hidden_dropout", "model.dropout.embedding"},
       {"init_method_std", "model.initializer.stddev"},
+      {"softmax_scale", "model.attention_scale"},
   };
   for (const auto &row : rows)
     if (isSet(row.name))
@@ -98,6 +97,9 @@ Status SettingsReader::readLayers() {
   bool isRms = norm == "RMSNorm", bias = flag("add_bias_linear");
   model().set_norm(isRms ? spec::Model::RMS_NORM : spec::Model::LAYER_NORM);
   model().set_norm_bias(!isRms);
+  // Weights about zero, as newer versions call it.
+  model().set_norm_zero_centered(flag("apply_layernorm_1p") ||
+                                 flag("layernorm_zero_centered_gamma"));
   model().set_bias(bias);
   model().set_attention_qkv_bias(bias || flag("add_qkv_bias"));
   model().set_tied_embeddings(!flag("untie_embeddings_and_output_weights"));
@@ -142,10 +144,10 @@ Status SettingsReader::readPositions() {
     return error("position_embedding_type",
                  "is '" + kind +
                      "'; supported are learned_absolute, rope and none");
-  HOCKET_ASSIGN_OR_RETURN(double part, real("rotary_percent", 1));
-  if (part != 1)
-    return error("rotary_percent", "is not 1, and only 1 is supported");
   model().set_position(spec::Model::ROTARY);
+  if (isSet("rotary_percent"))
+    HOCKET_RETURN_IF_ERROR(
+        assignReal("rotary_percent", "model.rope.rotary_percent"));
   if (isSet("rotary_base"))
     HOCKET_RETURN_IF_ERROR(assignReal("rotary_base", "model.rope.theta"));
   const std::string scaling = "model.rope.scaling.";

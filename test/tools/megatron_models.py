@@ -63,7 +63,7 @@ class Config:
                      "moe_ffn_hidden_size": self.ffn, "moe_layer_freq": 1,
                      "moe_expert_capacity_factor": self.capacity or None,
                      "moe_shared_expert_intermediate_size": self.shared or None}  # fmt: skip
-        return argparse.Namespace(**said, **more)
+        return argparse.Namespace(**said | more)
 
 
 LLAMA = Config()

@@ -182,11 +182,11 @@ class MegatronErrorsTest(unittest.TestCase):
     def test_settings(self):
         for message, settings in (
             ("args.multi_latent_attention is set", {"multi_latent_attention": True}),
-            ("args.apply_layernorm_1p is set", {"apply_layernorm_1p": True}),
             ("args.mtp_num_layers is set", {"mtp_num_layers": 1}),
             ("args.position_embedding_type is 'relative'", {"position_embedding_type": "relative"}),
             ("is 'a?b?[2Jc'", {"position_embedding_type": "a\rb\x1b[2Jc"}),
-            ("args.rotary_percent is not 1", {"rotary_percent": 0.5}),
+            ("rotary_percent is 1.5; write a number above 0", {"rotary_percent": 1.5}),
+            ("args.softmax_scale is no number", {"softmax_scale": "small"}),
             ("args.normalization is 'WeirdNorm'", {"normalization": "WeirdNorm"}),
             ("args.hidden_size is no whole number", {"hidden_size": 8.5}),
             ("args.num_layers is not there", {"num_layers": None}),

@@ -158,6 +158,14 @@ class MegatronImportTest(unittest.TestCase):
         said = (path.parent / "manifest.json").read_text()
         self.assertIn("capacity_factor: 1.25", said)
 
+    def test_variants_of_layers(self):
+        """What Nemotron asks for, and a scale of scores."""
+        how = {"rotary_percent": 0.5, "apply_layernorm_1p": True, "softmax_scale": 0.25}
+        source = write_legacy(self.folder / "variants", models.Config(head_dim=4), **how)
+        said = (self.imported(source).parent / "manifest.json").read_text()
+        for field in ("rotary_percent: 0.5", "norm_zero_centered: true", "attention_scale: 0.25"):
+            self.assertIn(field, said)
+
     def test_padding_of_the_vocabulary(self):
         source = write_legacy(self.folder / "padded", models.LLAMA)
         path = self.imported(source, "--set", "model.vocab_padding=8")
