@@ -7,11 +7,11 @@
 #include "frontends/huggingface/ReadConfig.h"
 
 #include "frontends/huggingface/ConfigJson.h"
-#include "frontends/huggingface/ConfigLayers.h"
 #include "frontends/huggingface/Families.h"
 #include "frontends/huggingface/SpecialTokens.h"
 #include "frontends/spec/FieldNames.h"
 #include "frontends/spec/FieldPath.h"
+#include "frontends/spec/ListedLayers.h"
 #include "frontends/spec/SpecText.h"
 
 #include <google/protobuf/text_format.h>
@@ -89,7 +89,7 @@ private:
   const ConfigJson &config;
   const Family &family;
   LoadedSpec loaded;
-  std::vector<ConfigLayer> layers;
+  std::vector<spec::ListedLayer> layers;
   int64_t window = 0;    ///< Of layers that have one; 0: there is none.
   spec::Rope localRope;  ///< Of the same, with LocalRope.
   std::string differing; ///< The key that says how layers differ.
@@ -321,7 +321,7 @@ Status ConfigReader::checkLength(const std::string &key, size_t length) const {
 Status ConfigReader::readWindows() {
   if (!family.has(Trait::MixedWindows)) { // By a field, in every layer.
     window = loaded.spec.model().sliding_window();
-    for (ConfigLayer &layer : layers)
+    for (spec::ListedLayer &layer : layers)
       layer.windowed = loaded.spec.model().has_sliding_window();
     return okStatus();
   }
@@ -458,11 +458,12 @@ Status ConfigReader::readLayers() {
   HOCKET_RETURN_IF_ERROR(readLayerTypes());
   HOCKET_RETURN_IF_ERROR(readMixedRope());
   HOCKET_RETURN_IF_ERROR(readExpertLayers());
-  bool hasExperts = std::any_of(layers.begin(), layers.end(),
-                                [](const ConfigLayer &l) { return l.experts; });
+  bool hasExperts =
+      std::any_of(layers.begin(), layers.end(),
+                  [](const spec::ListedLayer &l) { return l.experts; });
   if (!family.has(Trait::Experts) || hasExperts)
-    setLayers(model, layers, window,
-              family.has(Trait::LocalRope) ? &localRope : nullptr);
+    spec::setLayers(model, layers, window,
+                    family.has(Trait::LocalRope) ? &localRope : nullptr);
   if (config.find("sliding_window"))
     loaded.locations.set("model.sliding_window",
                          config.place("sliding_window"));

@@ -6,12 +6,12 @@
 
 #include "frontends/huggingface/WriteConfig.h"
 
-#include "frontends/huggingface/ConfigLayers.h"
 #include "frontends/huggingface/Families.h"
 #include "frontends/huggingface/ReadConfig.h"
 #include "frontends/spec/FieldNames.h"
 #include "frontends/spec/FieldPath.h"
 #include "frontends/spec/LayerPattern.h"
+#include "frontends/spec/ListedLayers.h"
 
 #include <google/protobuf/text_format.h>
 #include <nlohmann/json.hpp>
@@ -88,7 +88,7 @@ static ordered_json headScalar(double scale) {
 /// In what layers differ, where the family has words for it.
 static void writeLayers(const Family &family, const Model &model,
                         ordered_json &config) {
-  std::vector<ConfigLayer> layers = layersOf(model);
+  std::vector<spec::ListedLayer> layers = spec::layersOf(model);
   ordered_json types = ordered_json::array(), rotates = ordered_json::array(),
                dense = ordered_json::array();
   int64_t window = 0;
@@ -113,7 +113,7 @@ static void writeLayers(const Family &family, const Model &model,
     if (family.has(Trait::WindowSwitch))
       config["max_window_layers"] =
           std::find_if(layers.begin(), layers.end(),
-                       [](const ConfigLayer &l) { return l.windowed; }) -
+                       [](const spec::ListedLayer &l) { return l.windowed; }) -
           layers.begin();
   }
   if (family.has(Trait::MixedWindows))
@@ -206,8 +206,8 @@ static std::vector<std::string> differences(const Model &model,
   Model wanted = essence(model, learned);
   Model got = essence(loaded->spec.model(), learned);
   if (wanted.layer_kinds_size() > 0 || got.layer_kinds_size() > 0) {
-    wanted = spelledOut(wanted);
-    got = spelledOut(got);
+    wanted = spec::spelledOut(wanted);
+    got = spec::spelledOut(got);
   }
   std::vector<std::string> names;
   for (int i = 0; i < Model::descriptor()->field_count(); ++i) {

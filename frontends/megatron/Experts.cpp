@@ -6,8 +6,6 @@
 
 #include "frontends/megatron/SettingsReader.h"
 
-#include <algorithm>
-
 using namespace hocket;
 using namespace hocket::megatron;
 
@@ -45,34 +43,6 @@ Status SettingsReader::readRouter() {
   return okStatus();
 }
 
-/// A number n: layers 0, n, 2n, ... have experts. A list: those with a 1.
-Status SettingsReader::readExpertLayers() {
-  const std::string name = "moe_layer_freq";
-  const Setting *setting = find(name);
-  const auto *every = setting ? std::get_if<int64_t>(setting) : nullptr;
-  const auto *list = setting ? std::get_if<SettingList>(setting) : nullptr;
-  if (!setting || (every && *every == 1))
-    return okStatus();
-  int64_t layers = model().layers();
-  if (!list || static_cast<int64_t>(list->size()) != layers)
-    return error(name, "is neither 1 nor a list with a number for each layer");
-  int64_t first = std::find(list->begin(), list->end(), 1) - list->begin();
-  for (int64_t interval = 1; interval <= first + 1; ++interval) {
-    int64_t dense = first + 1 - interval, layer = 0;
-    while (layer < layers &&
-           ((*list)[size_t(layer)] == 1) ==
-               (layer >= dense && (layer - dense + 1) % interval == 0))
-      ++layer;
-    if (layer < layers)
-      continue;
-    moe().set_first_dense_layers(dense);
-    moe().set_interval(interval);
-    return okStatus();
-  }
-  return error(name, "is a list that Hocket has no words for: after the first "
-                     "layers, every layer or every n-th may have experts");
-}
-
 Status SettingsReader::readExperts() {
   HOCKET_RETURN_IF_ERROR(assignSize("num_experts", "model.moe.experts"));
   if (isSet("moe_router_topk"))
@@ -94,6 +64,5 @@ Status SettingsReader::readExperts() {
   if (isSet("moe_expert_capacity_factor"))
     HOCKET_RETURN_IF_ERROR(
         assignReal("moe_expert_capacity_factor", "model.moe.capacity_factor"));
-  HOCKET_RETURN_IF_ERROR(readRouter());
-  return readExpertLayers();
+  return readRouter();
 }

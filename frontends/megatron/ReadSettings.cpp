@@ -7,6 +7,7 @@
 #include "frontends/megatron/ReadSettings.h"
 
 #include "frontends/megatron/SettingsReader.h"
+#include "frontends/spec/ListedLayers.h"
 
 using namespace hocket;
 using namespace hocket::megatron;
@@ -25,11 +26,9 @@ static constexpr const char *kUnsupported[] = {
     "moe_use_shared_expert_gate",
     "mtp_num_layers",
     "multi_latent_attention",
-    "no_rope_freq",
     "qk_l2_norm",
     "quick_geglu",
     "rotary_interleaved",
-    "window_attn_skip_freq",
 };
 
 Status SettingsReader::refuseUnsupported() const {
@@ -112,19 +111,70 @@ Status SettingsReader::readLayers() {
                          : flag("squared_relu") ? spec::Model::RELU_SQUARED
                          : tanh                 ? spec::Model::GELU_TANH
                                                 : spec::Model::GELU);
-  return readWindow();
+  return okStatus();
 }
 
 /// (tokens before, tokens behind), or None.
-Status SettingsReader::readWindow() {
+StatusOr<int64_t> SettingsReader::readWindow() {
   const Setting *window = find("window_size");
   if (!window)
-    return okStatus();
+    return 0;
   const auto *sizes = std::get_if<SettingList>(window);
   if (!sizes || sizes->size() != 2 || (*sizes)[1] > 0 || (*sizes)[0] < 0 ||
       (*sizes)[0] > INT32_MAX)
     return error("window_size", "is not (tokens before, 0)");
-  model().set_sliding_window((*sizes)[0] + 1);
+  return (*sizes)[0] + 1;
+}
+
+StatusOr<std::vector<bool>> SettingsReader::marks(const std::string &name,
+                                                  bool absent,
+                                                  int64_t first) const {
+  auto layers = static_cast<size_t>(loaded.spec.model().layers());
+  const Setting *setting = find(name);
+  if (!setting)
+    return std::vector<bool>(layers, absent);
+  const auto *every = std::get_if<int64_t>(setting);
+  const auto *list = std::get_if<SettingList>(setting);
+  if (every ? *every < 1 : !list || list->size() != layers)
+    return error(name, "is neither a number of layers nor a list with a 0 or a "
+                       "1 for each of the " +
+                           std::to_string(layers));
+  std::vector<bool> marked(layers);
+  for (size_t i = 0; i < layers; ++i) {
+    if (list && (*list)[i] != 0 && (*list)[i] != 1)
+      return error(name, "has a number that is neither 0 nor 1");
+    marked[i] =
+        list ? (*list)[i] == 1
+             : static_cast<int64_t>(i + 1) % *every == (first + 1) % *every;
+  }
+  return marked;
+}
+
+/// Layers differ in whether they have a window (of every n-th, none has one),
+/// rotate (of every n-th, none does), and have experts (layers 0, n, 2n, ...).
+Status SettingsReader::readDifferences() {
+  int64_t count = model().layers();
+  if (count < 1 || count > 1 << 16)
+    return okStatus(); // An error of the specification.
+  HOCKET_ASSIGN_OR_RETURN(int64_t window, readWindow());
+  const char *skipsWindow = "window_attn_skip_freq";
+  const Setting *skips = find(skipsWindow);
+  bool isNumber = skips && std::holds_alternative<int64_t>(*skips);
+  HOCKET_ASSIGN_OR_RETURN(std::vector<bool> windowed,
+                          marks(skipsWindow, true, -1));
+  HOCKET_ASSIGN_OR_RETURN(std::vector<bool> still,
+                          marks("no_rope_freq", false, -1));
+  std::vector<bool> experts(windowed.size(), false);
+  if (model().has_moe()) {
+    HOCKET_ASSIGN_OR_RETURN(experts, marks("moe_layer_freq", true, 0));
+  }
+  bool rotates = model().position() == spec::Model::ROTARY;
+  std::vector<spec::ListedLayer> layers;
+  for (size_t i = 0; i < windowed.size(); ++i)
+    layers.push_back({.windowed = window > 0 && windowed[i] != isNumber,
+                      .rotary = !rotates || !still[i],
+                      .experts = experts[i]});
+  spec::setLayers(model(), layers, window, nullptr);
   return okStatus();
 }
 
@@ -173,6 +223,7 @@ StatusOr<LoadedSpec> SettingsReader::read() {
   HOCKET_RETURN_IF_ERROR(readPositions());
   if (isSet("num_experts"))
     HOCKET_RETURN_IF_ERROR(readExperts());
+  HOCKET_RETURN_IF_ERROR(readDifferences());
   return std::move(loaded);
 }
 

@@ -32,11 +32,17 @@ private:
   Status readSizes();
   Status readReals();
   Status readLayers();
-  Status readWindow();
+  /// Tokens of a window, 0 for none.
+  StatusOr<int64_t> readWindow();
   Status readPositions();
   Status readExperts();
   Status readRouter();
-  Status readExpertLayers();
+  /// Layer by layer, whether setting `name` marks it: each of `absent` where
+  /// it is not there, the list's ones, or every n-th layer, of which the first
+  /// is `first`.
+  StatusOr<std::vector<bool>> marks(const std::string &name, bool absent,
+                                    int64_t first) const;
+  Status readDifferences();
 
   spec::Model &model() { return *loaded.spec.mutable_model(); }
   spec::Moe &moe() { return *model().mutable_moe(); }

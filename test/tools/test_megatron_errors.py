@@ -194,7 +194,10 @@ class MegatronErrorsTest(unittest.TestCase):
             ("args.padded_vocab_size is not there", {"vocab_size": None, "padded_vocab_size": None}),
             ("args.norm_epsilon is no number", {"norm_epsilon": "tiny"}),
             ("args.window_size is not (tokens before, 0)", {"window_size": (3, 3)}),
-            ("args.moe_layer_freq is a list", {"num_experts": 2, "moe_layer_freq": [1, 0, 0, 1]}),
+            ("args.moe_layer_freq is neither a number of layers nor a list with a 0 or a 1 for "
+             "each of the 4", {"num_experts": 2, "moe_layer_freq": [1, 0]}),
+            ("args.no_rope_freq has a number that", {"no_rope_freq": [0, 2, 0, 1]}),
+            ("args.window_attn_skip_freq is neither", {"window_attn_skip_freq": -1}),
             ("args.tensor_model_parallel_size is no whole", {"tensor_model_parallel_size": "two"}),
             ("args.tensor_model_parallel_size is 9999", {"tensor_model_parallel_size": 9999}),
         ):  # fmt: skip

@@ -166,6 +166,15 @@ class MegatronImportTest(unittest.TestCase):
         for field in ("rotary_percent: 0.5", "norm_zero_centered: true", "attention_scale: 0.25"):
             self.assertIn(field, said)
 
+    def test_layers_that_differ(self):
+        """Every second layer sees all tokens, the last one has no positions."""
+        how = {"window_size": (3, 0), "window_attn_skip_freq": 2, "no_rope_freq": [0, 0, 0, 1]}
+        source = write_legacy(self.folder / "kinds", models.LLAMA, **how)
+        said = (self.imported(source).parent / "manifest.json").read_text()
+        self.assertIn("sliding_window: 4", said)
+        self.assertIn("sliding_attention full_attention sliding_attention full_attention_nope",
+                      said)  # fmt: skip
+
     def test_padding_of_the_vocabulary(self):
         source = write_legacy(self.folder / "padded", models.LLAMA)
         path = self.imported(source, "--set", "model.vocab_padding=8")

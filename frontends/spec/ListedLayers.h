@@ -1,18 +1,18 @@
-//===- ConfigLayers.h - Layers that differ, as configs say it ---*- C++ -*-===//
+//===- ListedLayers.h - Layers that differ, as lists say it ---*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A config says of each layer in lists of its own what it is; a specification
-/// has kinds of layers and a pattern. Reading and writing go through the same
-/// list of layers.
+/// Configs of others say of each layer in lists what it is; a specification has
+/// kinds of layers and a pattern. Reading and writing go through the same list
+/// of layers.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_FRONTENDS_HUGGINGFACE_CONFIGLAYERS_H
-#define HOCKET_FRONTENDS_HUGGINGFACE_CONFIGLAYERS_H
+#ifndef HOCKET_FRONTENDS_SPEC_LISTEDLAYERS_H
+#define HOCKET_FRONTENDS_SPEC_LISTEDLAYERS_H
 
 #include "frontends/spec/spec.pb.h"
 
@@ -20,15 +20,15 @@
 #include <string>
 #include <vector>
 
-namespace hocket::huggingface {
+namespace hocket::spec {
 
-/// In what layers of a config may differ.
-struct ConfigLayer {
+/// In what layers of such a config may differ.
+struct ListedLayer {
   bool windowed = false;
   bool rotary = true;
   bool experts = false;
 
-  bool operator==(const ConfigLayer &) const = default;
+  bool operator==(const ListedLayer &) const = default;
   /// The name of its kind: "sliding_attention", "full_attention_nope".
   std::string kind(bool hasExperts) const;
 };
@@ -37,16 +37,16 @@ struct ConfigLayer {
 /// where those without experts are the first ones, else kinds and a pattern. A
 /// window has `window` tokens; `local`, where it is not null, is the rope of
 /// layers that have one.
-void setLayers(spec::Model &model, const std::vector<ConfigLayer> &layers,
-               int64_t window, const spec::Rope *local);
+void setLayers(Model &model, const std::vector<ListedLayer> &layers,
+               int64_t window, const Rope *local);
 
 /// The layers of a resolved `model`, as far as a config can tell them apart.
-std::vector<ConfigLayer> layersOf(const spec::Model &model);
+std::vector<ListedLayer> layersOf(const Model &model);
 
 /// `model` with a kind for each layer by itself, so that models are compared
 /// and not their words for them.
-spec::Model spelledOut(const spec::Model &model);
+Model spelledOut(const Model &model);
 
-} // namespace hocket::huggingface
+} // namespace hocket::spec
 
-#endif // HOCKET_FRONTENDS_HUGGINGFACE_CONFIGLAYERS_H
+#endif // HOCKET_FRONTENDS_SPEC_LISTEDLAYERS_H

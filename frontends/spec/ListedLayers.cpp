@@ -1,10 +1,10 @@
-//===- ConfigLayers.cpp - Layers that differ, as configs say it -----------===//
+//===- ListedLayers.cpp - Layers that differ, as lists say it -------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/huggingface/ConfigLayers.h"
+#include "frontends/spec/ListedLayers.h"
 
 #include "frontends/spec/LayerPattern.h"
 
@@ -14,13 +14,9 @@
 #include <vector>
 
 using namespace hocket;
-using namespace hocket::huggingface;
-using spec::LayerKind;
-using spec::Model;
-using spec::Moe;
-using spec::Rope;
+using namespace hocket::spec;
 
-std::string ConfigLayer::kind(bool hasExperts) const {
+std::string ListedLayer::kind(bool hasExperts) const {
   std::string name = windowed ? "sliding_attention" : "full_attention";
   if (!rotary)
     name += "_nope";
@@ -29,9 +25,9 @@ std::string ConfigLayer::kind(bool hasExperts) const {
 
 /// Whether those with experts are all after the first few, or every so many:
 /// `moe` then says which.
-static bool setExperts(Moe &moe, const std::vector<ConfigLayer> &layers) {
+static bool setExperts(Moe &moe, const std::vector<ListedLayer> &layers) {
   auto first = std::find_if(layers.begin(), layers.end(),
-                            [](const ConfigLayer &l) { return l.experts; });
+                            [](const ListedLayer &l) { return l.experts; });
   auto dense = static_cast<int64_t>(first - layers.begin());
   for (auto [from, interval] :
        {std::pair<int64_t, int64_t>{dense, 1}, {0, dense + 1}}) {
@@ -75,7 +71,7 @@ static std::string patternOf(const std::vector<std::string> &names) {
   return joined(names, names.size());
 }
 
-static void addKind(Model &model, const ConfigLayer &layer, int64_t window,
+static void addKind(Model &model, const ListedLayer &layer, int64_t window,
                     const Rope *local) {
   LayerKind &kind = *model.add_layer_kinds();
   kind.set_name(layer.kind(model.has_moe()));
@@ -89,23 +85,22 @@ static void addKind(Model &model, const ConfigLayer &layer, int64_t window,
     *kind.mutable_rope() = *local;
 }
 
-void huggingface::setLayers(Model &model,
-                            const std::vector<ConfigLayer> &layers,
-                            int64_t window, const Rope *local) {
+void spec::setLayers(Model &model, const std::vector<ListedLayer> &layers,
+                     int64_t window, const Rope *local) {
   auto all = [&](auto property) {
     return std::all_of(layers.begin(), layers.end(), property);
   };
-  bool windowed = all([](const ConfigLayer &l) { return l.windowed; });
-  bool alike = all([](const ConfigLayer &l) { return l.rotary; }) &&
+  bool windowed = all([](const ListedLayer &l) { return l.windowed; });
+  bool alike = all([](const ListedLayer &l) { return l.rotary; }) &&
                ((windowed && !local) ||
-                all([](const ConfigLayer &l) { return !l.windowed; }));
+                all([](const ListedLayer &l) { return !l.windowed; }));
   if (alike && (!model.has_moe() || setExperts(*model.mutable_moe(), layers))) {
     if (windowed)
       model.set_sliding_window(window);
     return;
   }
   std::vector<std::string> names;
-  for (const ConfigLayer &layer : layers) {
+  for (const ListedLayer &layer : layers) {
     std::string name = layer.kind(model.has_moe());
     if (std::find(names.begin(), names.end(), name) == names.end())
       addKind(model, layer, window, local);
@@ -119,8 +114,8 @@ void huggingface::setLayers(Model &model,
   model.set_pattern(patternOf(names));
 }
 
-std::vector<ConfigLayer> huggingface::layersOf(const Model &model) {
-  std::vector<ConfigLayer> layers;
+std::vector<ListedLayer> spec::layersOf(const Model &model) {
+  std::vector<ListedLayer> layers;
   spec::LayerPattern pattern(model);
   for (int64_t i = 0; i < model.layers(); ++i)
     layers.push_back({pattern[i].window() > 0, pattern[i].isRotary(),
@@ -128,7 +123,7 @@ std::vector<ConfigLayer> huggingface::layersOf(const Model &model) {
   return layers;
 }
 
-Model huggingface::spelledOut(const Model &model) {
+Model spec::spelledOut(const Model &model) {
   spec::LayerPattern pattern(model);
   Model result = model;
   result.clear_layer_kinds();
