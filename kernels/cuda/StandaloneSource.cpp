@@ -6,7 +6,10 @@
 
 #include "kernels/cuda/Sources.h"
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <string_view>
 
 using namespace hocket::kernels;
 
@@ -44,6 +47,7 @@ private:
   /// The header of this folder that `line` includes, or null.
   static const CudaHeader *included(std::string_view line) {
     constexpr std::string_view start = "#include \"";
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     if (!line.starts_with(start) || !line.ends_with('"'))
       return nullptr;
     line = line.substr(start.size(), line.size() - start.size() - 1);

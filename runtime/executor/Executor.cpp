@@ -366,11 +366,17 @@ Status Executor::readSlice(const program::ParameterSlice &slice,
   return target->synchronize(0);
 }
 
-Status Executor::writeSlice(const program::ParameterSlice &slice,
-                            uint64_t offset, const void *from, uint64_t bytes) {
+Status Executor::beginWriteSlice(const program::ParameterSlice &slice,
+                                 uint64_t offset, const void *from,
+                                 uint64_t bytes) {
   hal::Range range;
   HOCKET_RETURN_IF_ERROR(checkSlice(slice, offset, bytes, range));
+  return target->copyFromHost(0, from, range);
+}
+
+Status Executor::writeSlice(const program::ParameterSlice &slice,
+                            uint64_t offset, const void *from, uint64_t bytes) {
   HOCKET_RETURN_IF_ERROR(target->synchronize());
-  HOCKET_RETURN_IF_ERROR(target->copyFromHost(0, from, range));
+  HOCKET_RETURN_IF_ERROR(beginWriteSlice(slice, offset, from, bytes));
   return target->synchronize(0);
 }

@@ -102,6 +102,10 @@ public:
                    void *to, uint64_t bytes);
   Status writeSlice(const program::ParameterSlice &slice, uint64_t offset,
                     const void *from, uint64_t bytes);
+  /// Has it copied, once `from` is free again: what follows waits for it with
+  /// device().synchronize(). Nothing else may be under way.
+  Status beginWriteSlice(const program::ParameterSlice &slice, uint64_t offset,
+                         const void *from, uint64_t bytes);
   /// Bytes of a slice.
   uint64_t sliceBytes(const program::ParameterSlice &slice) const;
 

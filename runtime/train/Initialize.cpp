@@ -155,13 +155,16 @@ public:
       if (slice.state() == "value")
         fill(parameter, index, begin, count, {bytes.data(), type});
       HOCKET_RETURN_IF_ERROR(
-          executor.writeSlice(slice, begin * size, bytes.data(), bytes.size()));
+          executor.beginWriteSlice(slice, begin * size, bytes.data(),
+                                   bytes.size()));
     }
     return okStatus();
   }
 
 private:
-  static constexpr uint64_t chunk = uint64_t(1) << 20;
+  /// Enough for all threads of a large host: what one chunk costs beside its
+  /// numbers does not count.
+  static constexpr uint64_t chunk = uint64_t(1) << 22;
 
   /// Types without arithmetic.
   Status writeZeros(const program::ParameterSlice &slice) {
@@ -169,7 +172,7 @@ private:
     for (uint64_t begin = 0; begin < total; begin += chunk) {
       bytes.assign(std::min(chunk, total - begin), std::byte{0});
       HOCKET_RETURN_IF_ERROR(
-          executor.writeSlice(slice, begin, bytes.data(), bytes.size()));
+          executor.beginWriteSlice(slice, begin, bytes.data(), bytes.size()));
     }
     return okStatus();
   }
@@ -213,7 +216,8 @@ Status hocket::initializeParameters(Executor &executor, unsigned threads,
   }
   WorkerPool pool(threads);
   Initializer initializer(executor, pool, which);
+  HOCKET_RETURN_IF_ERROR(executor.device().synchronize());
   for (const program::ParameterSlice &slice : executor.role().slices())
     HOCKET_RETURN_IF_ERROR(initializer.initialize(slice));
-  return okStatus();
+  return executor.device().synchronize();
 }

@@ -45,15 +45,15 @@ class Model:
 
     name: str
     spec: str
-    batch: int
+    batches: tuple  # to be tried, most first
     sequence: int
-    layers: tuple = ()  # to be tried, most first; (): the spec's
-    beside: str = ""  # in fp8, with the layers of this model, which is in bf16
+    layers: tuple = (None,)  # to be tried, most first; None: the spec's
+    beside: str = ""  # in fp8, with the sizes of this model, which is in bf16
 
-    def settings(self):
+    def settings(self, batch):
         return (FP8 if self.beside else {}) | {
-            "training.micro_batch_size": self.batch,
-            "training.global_batch_size": self.batch,
+            "training.micro_batch_size": batch,
+            "training.global_batch_size": batch,
             "training.sequence_length": self.sequence,
             "plan.recompute": "NONE",
         }
@@ -62,14 +62,14 @@ class Model:
 FP8 = {"training.precision": "BF16", "training.fp8_format": "HYBRID"}
 LLAMA_LAYERS = tuple(range(32, 0, -1))
 MODELS = (
-    Model("gpt2-124m", "gpt2-124m", 64, 1024),
-    Model("gpt2-1.5b", "gpt2-1.5b", 32, 1024),
-    Model("llama-1k", "llama-3-8b", 8, 1024, LLAMA_LAYERS),
-    Model("llama-4k", "llama-3-8b", 2, 4096, LLAMA_LAYERS),
-    Model("llama-8k", "llama-3-8b", 1, 8192, LLAMA_LAYERS),
-    Model("llama-1k-fp8", "llama-3-8b", 8, 1024, beside="llama-1k"),
-    Model("llama-4k-fp8", "llama-3-8b", 2, 4096, beside="llama-4k"),
-    Model("llama-8k-fp8", "llama-3-8b", 1, 8192, beside="llama-8k"),
+    Model("gpt2-124m", "gpt2-124m", (64, 32), 1024),
+    Model("gpt2-1.5b", "gpt2-1.5b", (32, 16, 8), 1024),
+    Model("llama-8k", "llama-3-8b", (1,), 8192, LLAMA_LAYERS),
+    Model("llama-8k-fp8", "llama-3-8b", (1,), 8192, beside="llama-8k"),
+    Model("llama-4k", "llama-3-8b", (2,), 4096, LLAMA_LAYERS),
+    Model("llama-4k-fp8", "llama-3-8b", (2,), 4096, beside="llama-4k"),
+    Model("llama-1k", "llama-3-8b", (8,), 1024, LLAMA_LAYERS),
+    Model("llama-1k-fp8", "llama-3-8b", (8,), 1024, beside="llama-1k"),
 )
 TINY = """name: "tiny"
 model { layers: 2 hidden: 64 heads: 1 ffn: 128 vocab_size: 61 max_positions: 32
@@ -77,8 +77,8 @@ model { layers: 2 hidden: 64 heads: 1 ffn: 128 vocab_size: 61 max_positions: 32
 training { micro_batch_size: 2 sequence_length: 32 steps: 6 precision: BF16 }
 """
 TINY_MODELS = (
-    Model("tiny", "tiny", 2, 32),
-    Model("tiny-fp8", "tiny", 2, 32, beside="tiny"),
+    Model("tiny", "tiny", (2,), 32),
+    Model("tiny-fp8", "tiny", (2,), 32, beside="tiny"),
 )
 
 
@@ -144,7 +144,7 @@ class Preparation:
         self.build, self.folder = arguments.build.resolve(), arguments.prepare
         self.hocket = self.build / "bin/hocket"
         self.examples = source.parents[1] / "examples"
-        self.layers = {}  # of each model that was compiled
+        self.sizes = {}  # (batch, layers) of each model that was compiled
 
     def say(self, text):
         print(text, flush=True)
@@ -274,27 +274,30 @@ class Preparation:
             "band": 2 * max(greatest_difference(a, b) for a, b in pairs),
         }
 
-    def layers_of(self, model):
-        """What is tried in turn; None: as many as the spec has."""
-        if model.beside in self.layers:
-            return (self.layers[model.beside],)
-        return model.layers or (None,)
+    def sizes_of(self, model):
+        """The (batch, layers) that are tried in turn."""
+        if model.beside in self.sizes:
+            return [self.sizes[model.beside]]
+        return list(itertools.product(model.batches, model.layers))
 
     def prepare_model(self, model):
         """Its entry of the manifest, or why there is none."""
-        settings = model.settings() | {"training.steps": 1000}
         options = [*self.gpu_options()]
         if not self.arguments.tiny:
             options += ["--memory", self.arguments.memory]
-        for layers in self.layers_of(model):
+        for batch, layers in self.sizes_of(model):
+            settings = model.settings(batch) | {"training.steps": 1000}
             more = {"model.layers": layers} if layers else {}
             error = self.compile(model.spec, model.name, settings | more, *options)
             if not error:
-                self.layers[model.name] = layers
-                self.say(f"compiled {model.name}" + (f", {layers} layers" if layers else ""))
+                self.sizes[model.name] = batch, layers
+                self.say(
+                    f"compiled {model.name}, {batch} x {model.sequence}"
+                    + (f", {layers} layers" if layers else "")
+                )
                 return {
                     "name": model.name, "program": f"programs/{model.name}.hkx",
-                    "batch": model.batch, "sequence": model.sequence,
+                    "batch": batch, "sequence": model.sequence,
                     "spec": model.spec, "layers": layers, "beside": model.beside,
                 }  # fmt: skip
             if "S42" not in error:

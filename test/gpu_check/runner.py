@@ -85,19 +85,25 @@ class Runner:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=5)
 
-    def sanitizers(self, wanted):
-        """The commands of compute-sanitizer's tools, and why there are none."""
-        if not wanted:
-            return {}
+    @staticmethod
+    def sanitizer(tool):
+        """The words before a command that is to run under it; none without it."""
         path = shutil.which(SANITIZER) or shutil.which(
             SANITIZER, path="/usr/local/cuda/bin"
         )
-        if not path:
+        return (path, "--tool", tool, "--error-exitcode", "86") if path else ()
+
+    def sanitizers(self, wanted):
+        """The commands of compute-sanitizer's tools that --sanitize names."""
+        found = {tool: self.sanitizer(tool) for tool in wanted.split(",") if tool}
+        if not all(found.values()):
             raise bundle.Unusable(f"--sanitize: there is no {SANITIZER} on this machine")
-        return {
-            tool: (path, "--tool", tool, "--error-exitcode", "86")
-            for tool in wanted.split(",")
-        }
+        return found
+
+    def explainers(self):
+        """The command of the tool that is asked why a test failed."""
+        before = self.sanitizer("memcheck")
+        return {"memcheck": (*before, "--print-limit", "3")} if before else {}
 
     def close(self):
         shutil.rmtree(self.cache, ignore_errors=True)

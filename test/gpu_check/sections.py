@@ -7,8 +7,10 @@ and each model is a process of its own, so that one that hangs or faults costs a
 row and no more.
 """
 
+import concurrent.futures
 import functools
 import hashlib
+import itertools
 import json
 import re
 import shutil
@@ -18,6 +20,8 @@ from gpu_check import bundle, figures, report
 from gpu_check.runner import Failed, Runner, Skip, death_of
 
 TRAINING_STEPS = 20
+HANG_TIMEOUT = 20  # seconds without progress, of a run
+MOST_SAID = 4000  # characters of what one test says
 OPS = "kernels_cuda_device_test"
 ATTENTION, EXPERTS = re.compile("attention"), re.compile("expert|grouped|route|gate")
 
@@ -27,9 +31,14 @@ class Check:
         self.bundle, self.arguments, self.out = opened, arguments, out
         self.manifest = opened.manifest
         self.tiny = self.manifest["tiny"]
+        self.models = [
+            model for model in self.manifest["models"]
+            if re.search(arguments.models, model["name"])
+        ]  # fmt: skip
         self.runner = Runner(opened, arguments, out)
         self.run = self.runner.run
         self.sanitizers = self.runner.sanitizers(arguments.sanitize)
+        self.explainers = self.runner.explainers()
         self.steps_of = {}  # seconds of a training step, by model
         self.speed_of = {}  # tokens/s
         self.keep = lambda **found: None  # tells the report what is known by now
@@ -90,7 +99,7 @@ class Check:
 
     def rows_of(self, program, select, before=()):
         """The rows of tests that one process runs; Failed if it does not end."""
-        path = self.out / f"{program}.json"
+        path = self.out / f"{program}-{re.sub('[^a-z_0-9]', '', select)}.json"
         path.unlink(missing_ok=True)
         options = [f"--gtest_filter={select}", f"--gtest_output=json:{path}"]
         status, output, error = self.run(program, *options, before=before)
@@ -101,9 +110,10 @@ class Check:
             for case in suite["testsuite"]:
                 messages = [failure["failure"] for failure in case.get("failures", [])]
                 result = "failed" if messages else case["result"].lower()
-                rows.append([case["name"], result, case["time"], " ".join(messages)[:500]])
+                rows.append([case["name"], result, case["time"], " ".join(messages)[:MOST_SAID]])
         if status and not any(row[1] == "failed" for row in rows):
             raise Failed(death_of(status, output + error))
+        path.unlink()
         return rows
 
     def row_alone(self, program, name, tool=""):
@@ -115,20 +125,45 @@ class Check:
             rows = self.rows_of(program, name, self.sanitizers.get(tool, ()))
         except Failed as why:
             took = f"{time.monotonic() - begin:.1f}s"
-            return [short, "failed", took, str(why)[:500]]
+            return [short, "failed", took, str(why)[:MOST_SAID]]
         return [short, *rows[0][1:]] if rows else [short, "failed", "", "did not run"]
 
-    def alone(self, program, names):
-        """Each of these tests in a process of its own, with every tool."""
+    def rows_alone(self, program, name):
+        """The same with every tool; what fails runs once more under a tool that
+        may say why."""
         rows = []
-        for name in names:
+        try:
             for tool in ("", *self.sanitizers):
-                try:
-                    rows.append(self.row_alone(program, name, tool))
-                except Skip as why:
-                    rows.append([name.rsplit("/", 1)[-1], "skipped", "", str(why)])
-                self.keep(rows=rows, columns=TEST_COLUMNS)
+                rows.append(self.row_alone(program, name, tool))
+            if rows[0][1] == "failed" and not self.sanitizers and self.explainers:
+                self.sanitizers_say_why(program, name, rows)
+        except Skip as why:
+            rows.append([name.rsplit("/", 1)[-1], "skipped", "", str(why)])
         return rows
+
+    def sanitizers_say_why(self, program, name, rows):
+        for tool, before in self.explainers.items():
+            try:
+                status, output, error = self.run(
+                    program, f"--gtest_filter={name}", before=before
+                )
+            except Failed as why:
+                said = str(why)
+            else:
+                said = f"status {status}: {(output + error).strip()[:MOST_SAID]}"
+            rows.append([f"{rows[0][0]} ({tool})", "explained", "", said])
+
+    def alone(self, program, names):
+        """Each of these tests in a process of its own, --jobs of them at once:
+        most of their time they compile, or compute what is expected."""
+        found = [[] for _ in names]
+        with concurrent.futures.ThreadPoolExecutor(self.arguments.jobs) as pool:
+            runs = {pool.submit(self.rows_alone, program, name): i
+                    for i, name in enumerate(names)}  # fmt: skip
+            for run in concurrent.futures.as_completed(runs):
+                found[runs[run]] = run.result()
+                self.keep(rows=[*itertools.chain(*found)], columns=TEST_COLUMNS)
+        return [*itertools.chain(*found)]
 
     def verdict(self, rows):
         if not rows:
@@ -177,7 +212,7 @@ class Check:
         even if it is Failed."""
         log, save = self.log_of(name), self.out / f"{name}-checkpoint"
         log.unlink(missing_ok=True)
-        options = ["--steps", steps, "--log", log]
+        options = ["--steps", steps, "--log", log, "--hang-timeout", HANG_TIMEOUT]
         if keeps:
             shutil.rmtree(save, ignore_errors=True)
             options += ["--save", save]
@@ -186,6 +221,7 @@ class Check:
                 "hocket-runtime", "train", self.bundle.path(program), "--data",
                 self.bundle.path(data), *options,
             )  # fmt: skip
+            (self.out / f"{name}.txt").write_text(output + error)
             if status:
                 raise Failed(death_of(status, output[-500:] + error))
             weights = hashlib.sha256()
@@ -258,7 +294,9 @@ class Check:
             return log, f"{len(log)} steps: {str(why)[:200]}"
 
     def speed_row(self, model, peak):
+        begin = time.monotonic()
         log, cut = self.speed_log(model)
+        around = time.monotonic() - begin - sum(line["seconds"] for line in log)
         seconds = figures.median_seconds(log)
         speed = model["batch"] * model["sequence"] / seconds
         self.steps_of[model["name"]], self.speed_of[model["name"]] = seconds, speed
@@ -269,7 +307,7 @@ class Check:
             raise Failed(error)
         about = json.loads(output)
         share = speed * about["flops_per_token"] / peak if peak else None
-        return about["parameter_count"], speed, share, cut
+        return about["parameter_count"], speed, share, around, cut
 
     def training(self):
         self.need_gpu()
@@ -279,9 +317,10 @@ class Check:
             "status": "measured", "rows": [], "figures": [],
             "why": f"peak {peak / 1e12:.0f} TFLOP/s" if peak else
                    "--peak TFLOPS says a peak that is not known",
-            "columns": ["model", "parameters", "tokens", "tokens/s", "MFU", "what"],
+            "columns": ["model", "parameters", "tokens", "tokens/s", "MFU",
+                        "seconds beside steps", "what"],
         }  # fmt: skip
-        for model in self.manifest["models"]:
+        for model in self.models:
             self.train_model(model, peak, found)
             self.keep(**found)
         return found
@@ -290,20 +329,20 @@ class Check:
         """Its row and figures into `found`."""
         name, rows, numbers = model["name"], found["rows"], found["figures"]
         if "missing" in model:
-            rows.append([name, "", "", "", "", f"skipped: {model['missing']}"])
+            rows.append([name, "", "", "", "", "", f"skipped: {model['missing']}"])
             return
         shape = f"{model['batch']} x {model['sequence']}"
         try:
-            count, speed, share, cut = self.speed_row(model, peak)
+            count, speed, share, around, cut = self.speed_row(model, peak)
         except Skip as why:
-            rows.append([name, "", shape, "", "", f"skipped: {why}"])
+            rows.append([name, "", shape, "", "", "", f"skipped: {why}"])
             return
         except Failed as why:
             found["status"] = "failed"
-            rows.append([name, "", shape, "", "", f"failed: {why}"])
+            rows.append([name, "", shape, "", "", "", f"failed: {why}"])
             return
         said = f"{share:.1%}" if share else "skipped: the GPU's peak is not known"
-        rows.append([name, f"{count:,}", shape, f"{speed:,.0f}", said, cut])
+        rows.append([name, f"{count:,}", shape, f"{speed:,.0f}", said, f"{around:.1f}", cut])
         if share:
             is_goal = count >= 1.4e9 and not model["beside"]
             numbers.append(figure(f"MFU, {name}", share, "", 0.55 if is_goal else None))
@@ -329,41 +368,56 @@ class Check:
             "figures": [],
             "columns": ["model", "Hocket tokens/s", "PyTorch tokens/s", "what"],
         }  # fmt: skip
-        for model in self.manifest["models"]:
-            if not model.get("beside"):  # PyTorch alone has no fp8.
-                self.beside_pytorch(model, found)
+        models = [model for model in self.models if not model.get("beside")]
+        best = {}
+        for mode in ("compiled", "eager"):  # the faster as a rule, in case time ends
+            for model in models:
+                self.beside_pytorch(model, mode, best)
+                found |= self.compared(models, best)
                 self.keep(**found)
         return found
 
-    def beside_pytorch(self, model, found):
-        speed = self.speed_of.get(model["name"])
-        if speed is None:
-            found["rows"].append([model["name"], "", "", "skipped: not trained by Hocket"])
+    def beside_pytorch(self, model, mode, best):
+        """Into best[name]: the speed, what reached it, and why others did not."""
+        name = model["name"]
+        reached = best.setdefault(name, {"speed": 0, "how": "", "why": []})
+        if name not in self.speed_of:
+            reached["why"] = ["skipped: not trained by Hocket"]
             return
-        best, why = None, []
-        for mode in ("eager", "compiled"):
-            try:
-                reached = self.pytorch_speed(model, mode)
-            except (Failed, Skip) as reason:
-                why.append(f"{mode}: {reason}")
+        try:
+            result = self.pytorch_speed(model, mode)
+        except (Failed, Skip) as reason:
+            reached["why"].append(f"{mode}: {reason}")
+            return
+        speed = result["tokens_per_second"]
+        how = f"{mode}, {result['attention']}, {result['batch']} x {model['sequence']}"
+        if speed > reached["speed"]:
+            reached |= {"speed": speed, "how": how}
+
+    def compared(self, models, best):
+        """Rows and figures of what is known by now."""
+        rows, numbers = [], []
+        for model in models:
+            name = model["name"]
+            reached, own = best.get(name), self.speed_of.get(name)
+            if not reached:
                 continue
-            if best is None or reached > best[0]:
-                best = reached, mode
-        said = f"{best[0]:,.0f} ({best[1]})" if best else "skipped"
-        found["rows"].append([model["name"], f"{speed:,.0f}", said, "; ".join(why)])
-        if best:
-            what = f"tokens/s over PyTorch's, {model['name']}"
-            found["figures"].append(figure(what, speed / best[0], "", 1.2))
+            said = f"{reached['speed']:,.0f} ({reached['how']})" if reached["speed"] else ""
+            rows.append([name, f"{own:,.0f}" if own else "", said, "; ".join(reached["why"])])
+            if reached["speed"]:
+                what = f"tokens/s over PyTorch's, {name}"
+                numbers.append(figure(what, own / reached["speed"], "", 1.2))
+        return {"rows": rows, "figures": numbers}
 
     def pytorch_speed(self, model, mode):
-        """Tokens/s."""
+        """What torch_train.py says."""
         script = self.bundle.path("gpu_check/torch_train.py")
         status, output, error = self.runner.start(
             [self.arguments.python, script, json.dumps(model | {"mode": mode})]
         )
         if status:
             raise Failed(error.strip()[-300:])
-        return json.loads(output.splitlines()[-1])["tokens_per_second"]
+        return json.loads(output.splitlines()[-1])
 
     def instructions(self):
         """What each model's instructions take by themselves."""
@@ -373,7 +427,7 @@ class Check:
             "why": "times-*.json beside this has every kind of instruction",
             "columns": ["model", "instruction", "what"],
         }  # fmt: skip
-        for model in self.manifest["models"]:
+        for model in self.models:
             if "missing" in model:
                 found["rows"].append([model["name"], "", f"skipped: {model['missing']}"])
                 continue

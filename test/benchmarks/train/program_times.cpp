@@ -115,10 +115,13 @@ Status ProgramTimes::fillArena() {
   std::mt19937 random(1);
   for (uint16_t &word : words)
     word = uint16_t((random() & 0x83ff) | 0x3c00);
-  uint64_t end = flush.offset, done = 0;
-  for (uint64_t chunk = words.size() * 2; done < end; done += chunk) {
-    hal::Range to{done, std::min(chunk, end - done)};
-    HOCKET_RETURN_IF_ERROR(device->copyFromHost(0, words.data(), to));
+  // The first of them from here, the others from those before.
+  uint64_t end = flush.offset;
+  uint64_t done = std::min(uint64_t(words.size() * 2), end);
+  HOCKET_RETURN_IF_ERROR(device->copyFromHost(0, words.data(), {0, done}));
+  for (uint64_t count = done; done < end; done += count) {
+    count = std::min(done, end - done);
+    HOCKET_RETURN_IF_ERROR(device->copy(0, {0, count}, {done, count}));
   }
   return device->synchronize();
 }
