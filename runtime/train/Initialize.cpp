@@ -10,37 +10,19 @@
 #include "runtime/base/WorkerPool.h"
 #include "runtime/checkpoint/Adapters.h"
 #include "runtime/program/DataType.h"
+#include "runtime/train/NormalValues.h"
 #include "runtime/train/RankSlice.h"
 #include "runtime/train/RunCheckpoint.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
 using namespace hocket;
 
-/// The two normal values of block `block`.
-static std::pair<double, double> normalPair(const kernels::RandomStream &stream,
-                                            uint64_t block) {
-  auto words = kernels::randomBlock(stream, block);
-  constexpr double scale = 0x1p-64;
-  double u = (double(uint64_t(words[0]) << 32 | words[1]) + 0.5) * scale;
-  double v = double(uint64_t(words[2]) << 32 | words[3]) * scale;
-  double radius = std::sqrt(-2 * std::log(u));
-  double angle = 2 * std::numbers::pi * v;
-  return {radius * std::cos(angle), radius * std::sin(angle)};
-}
-
 static void normalValues(const kernels::RandomStream &stream, double stddev,
                          uint64_t first, std::span<double> values) {
-  for (size_t i = 0; i < values.size();) {
-    uint64_t element = first + i;
-    auto [even, odd] = normalPair(stream, element / 2);
-    if (element % 2 == 0)
-      values[i++] = stddev * even;
-    if (i < values.size())
-      values[i++] = stddev * odd;
-  }
+  standardNormalValues(stream, first, values);
+  for (double &value : values)
+    value *= stddev;
 }
 
 static void uniformValues(const kernels::RandomStream &stream, double bound,
@@ -154,9 +136,8 @@ public:
       bytes.assign(count * size, std::byte{0});
       if (slice.state() == "value")
         fill(parameter, index, begin, count, {bytes.data(), type});
-      HOCKET_RETURN_IF_ERROR(
-          executor.beginWriteSlice(slice, begin * size, bytes.data(),
-                                   bytes.size()));
+      HOCKET_RETURN_IF_ERROR(executor.beginWriteSlice(
+          slice, begin * size, bytes.data(), bytes.size()));
     }
     return okStatus();
   }
@@ -177,6 +158,18 @@ private:
     return okStatus();
   }
 
+  static void storeAll(kernels::View out, uint64_t at,
+                       std::span<const double> values) {
+    if (out.dtype == kernels::DType::F32) {
+      auto *to = static_cast<float *>(out.data) + at;
+      for (size_t i = 0; i < values.size(); ++i)
+        to[i] = float(values[i]);
+      return;
+    }
+    for (size_t i = 0; i < values.size(); ++i)
+      kernels::store(out, int64_t(at + i), values[i]);
+  }
+
   void fill(const program::Parameter &parameter, const GlobalIndex &index,
             uint64_t begin, uint64_t count, kernels::View out) {
     pool.parallelFor(
@@ -191,8 +184,7 @@ private:
             initialValues(parameter, executor.currentSeed(), position.global,
                           {values, known});
             std::fill(values + known, values + n, 0.0);
-            for (uint64_t i = 0; i < n; ++i)
-              kernels::store(out, int64_t(at + i), values[i]);
+            storeAll(out, at, {values, n});
             at += n;
           }
         });
