@@ -17,8 +17,6 @@
 #include "runtime/program/FaultList.h"
 #include "runtime/program/NativeObject.h"
 
-#include <bit>
-
 using namespace hocket;
 using program::Kernel;
 
@@ -94,7 +92,7 @@ static void checkModules(const program::Program &program, FaultList &faults) {
 //===----------------------------------------------------------------------===//
 
 /// The launch of a kernel on a GPU; all of these are what CUDA allows, and
-/// threads come in warps, of which a block has a power of two.
+/// threads come in warps.
 static void checkGeometry(const Kernel &kernel, bool forGpu,
                           const std::string &place, FaultList &faults) {
   constexpr uint64_t mostBlocks = (uint64_t(1) << 31) - 1;
@@ -103,12 +101,13 @@ static void checkGeometry(const Kernel &kernel, bool forGpu,
     faults.add(ProgramRule::Kernels, place,
                "has threads of a GPU, its module has no code for one");
   if (forGpu &&
-      (!std::has_single_bit(kernel.threads()) || kernel.threads() < warp ||
+      (kernel.threads() % warp != 0 || kernel.threads() < warp ||
        kernel.threads() > mostThreads || kernel.tasks() > mostBlocks ||
        kernel.shared_bytes() > mostShared))
-    faults.add(ProgramRule::Kernels, place,
-               "on a GPU a kernel has a power of two from 32 to 1024 threads a "
-               "block, at most 2^31 - 1 blocks and 227 KiB of shared memory");
+    faults.add(
+        ProgramRule::Kernels, place,
+        "on a GPU a kernel has a multiple of 32 threads a block, at most "
+        "1024, at most 2^31 - 1 blocks and 227 KiB of shared memory");
 }
 
 static uint64_t divideUp(uint64_t value, uint64_t by) {

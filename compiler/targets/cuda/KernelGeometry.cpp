@@ -8,6 +8,9 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+#include <limits>
+
 using namespace mlir;
 
 namespace hocket::cuda {
@@ -54,12 +57,28 @@ static void layFlat(const KernelPlan &plan, Geometry &geometry) {
   geometry.blocks = llvm::divideCeil(vectors, int64_t(blockThreads));
 }
 
+/// Threads of a row of so many vectors: a warp where that can hold them, as it
+/// needs no barrier. Else whole warps of which the fewest threads are idle,
+/// and, where as few are, of two vectors a thread: one has less under way at a
+/// time, and four take so many registers that few blocks fit beside each other.
+static int64_t threadsOfRow(int64_t vectors) {
+  constexpr int64_t warp = 32, most = 1024;
+  if (vectors <= warp * mostHeldSteps)
+    return warp;
+  int64_t best = most, least = std::numeric_limits<int64_t>::max();
+  for (int64_t steps : {2, 1, 3, 4}) {
+    int64_t threads =
+        llvm::divideCeil(llvm::divideCeil(vectors, steps), warp) * warp;
+    if (threads <= most && threads * steps < least)
+      best = threads, least = threads * steps;
+  }
+  return best;
+}
+
 static void layRows(const KernelPlan &plan, Geometry &geometry) {
   geometry.form = Geometry::Form::Rows;
   int64_t vectors = llvm::divideCeil(plan.cols, int64_t(geometry.width));
-  int64_t threads =
-      llvm::PowerOf2Ceil(llvm::divideCeil(vectors, mostHeldSteps));
-  geometry.rowThreads = std::clamp<int64_t>(threads, 32, 1024);
+  geometry.rowThreads = static_cast<int>(threadsOfRow(vectors));
   geometry.steps = llvm::divideCeil(vectors, int64_t(geometry.rowThreads));
   geometry.held = geometry.steps <= mostHeldSteps;
   geometry.block = geometry.rowThreads == 32 ? 128 : geometry.rowThreads;

@@ -173,7 +173,7 @@ static const Mutation mutations[] = {
        variant->set_format("cubin");
        variant->set_isa("sm_90a");
      },
-     "V4: kernel 0 'momentumUpdate': on a GPU a kernel has a power of two from 32 to 1024 threads a block, at most 2^31 - 1 blocks and 227 KiB of shared memory"},
+     "V4: kernel 0 'momentumUpdate': on a GPU a kernel has a multiple of 32 threads a block, at most 1024, at most 2^31 - 1 blocks and 227 KiB of shared memory"},
     {"kernel of a processor with threads",
      [](Program &p, Role &r) { p.mutable_kernels(0)->set_threads(256); },
      "V4: kernel 0 'momentumUpdate': has threads of a GPU, its module has no code for one"},

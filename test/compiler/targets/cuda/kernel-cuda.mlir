@@ -90,14 +90,25 @@ kern.kernel @softmax [8 x 64] (%x: tensor<8x64xf32> as full) -> (tensor<8x64xf32
   kern.yield %p : f32
 }
 
-// A long row is a block's, four vectors of it a thread's; of one that is too
-// long for registers the exponentials go to shared memory.
+// A long row is a block's, two vectors of it a thread's, or as many as leave the
+// fewest threads idle; of one that is too long for registers the exponentials go
+// to shared memory.
 
 // CHECK-LABEL: // long_rows
-// CHECK-NEXT: __launch_bounds__(256)
+// CHECK-NEXT: __launch_bounds__(512)
 // CHECK: const Integer row = blockIdx.x;
-// CHECK: Pack<float, 4> held0[4];
+// CHECK: Pack<float, 4> held0[2];
 kern.kernel @long_rows [8 x 4096] (%x: tensor<8x4096xf32> as full) -> (tensor<8x4096xf32> as full) {
+  %s = kern.reduce add %x : f32
+  %p = arith.mulf %x, %s : f32
+  kern.yield %p : f32
+}
+
+// CHECK-LABEL: // uneven_rows [8 x 1600]
+// CHECK-NEXT: __launch_bounds__(224)
+// CHECK: Pack<bf16, 8> held0[1];
+// CHECK: reduceRow<Add, 224>
+kern.kernel @uneven_rows [8 x 1600] (%x: tensor<8x1600xbf16> as full) -> (tensor<8x1600xbf16> as full) {
   %s = kern.reduce add %x : f32
   %p = arith.mulf %x, %s : f32
   kern.yield %p : f32
