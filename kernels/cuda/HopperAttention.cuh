@@ -379,12 +379,12 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
   }
 }
 
-/// Budget of 64: 168 registers, 24 of 24 registers, 176 of 240 registers; a
-/// thread: 1000 instructions, 14 loads, 32 stores, 24 shared.
-/// Budget of 64 dropout: 168 registers, 24 of 24 registers, 208 of 240
-/// registers; a thread: 2350 instructions, 14 loads, 32 stores, 24 shared.
-/// Budget of 64 dropout documents: 168 registers, 24 of 24 registers, 208 of
-/// 240 registers; a thread: 2350 instructions, 19 loads, 32 stores, 34 shared.
+/// Budget of 64: 168 registers, 24 of 24 registers, 184 of 240 registers; a
+/// thread: 1350 instructions, 14 loads, 32 stores, 40 shared.
+/// Budget of 64 dropout: 168 registers, 24 of 24 registers, 216 of 240
+/// registers; a thread: 3750 instructions, 14 loads, 32 stores, 40 shared.
+/// Budget of 64 dropout documents: 168 registers, 24 of 24 registers, 216 of
+/// 240 registers; a thread: 3850 instructions, 19 loads, 32 stores, 54 shared.
 /// Budget of 128: 168 registers, 24 of 24 registers, 232 of 240 registers; a
 /// thread: 1300 instructions, 12 loads, 64 stores, 20 shared.
 /// Budget of 128 documents: 168 registers, 24 of 24 registers, 232 of 240
@@ -403,6 +403,10 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
   using Roles = WarpRoles<own / 64>;
   using Own = SwizzledHeadTile<Shape, own>;
   using Tile = SwizzledHeadTile<Shape, side>;
+  using Kept = KeptScores<Shape, false, side / 8>;
+  // Whether the sums of keys of a tile run beside the probabilities of the next
+  // one: there are registers for its gradients of scores until then.
+  constexpr bool besideNext = Shape::dim <= 64;
   __shared__ TileRing<stages> ring;
   __shared__ Mbarrier ownThere;
   __shared__ float statistics[stages][2][side]; ///< [tile][lse, delta]
@@ -480,52 +484,95 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
     int groupRow = warpgroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
     GroupSums<Shape> keySums = {}, valueSums = {};
     Wgmma wgmma;
-    int query = seeing(0);
-    if (query < group * each)
-      ownThere.wait(0);
-    for (int tile = 0; query < group * each;
-         ++tile, query = seeing(query + side)) {
+    if (int query = seeing(0); query < group * each) {
       GroupScores<side> p, ds;
       PackedScores<side> packed, packedDs;
-      int row = query % each, lane = 2 * (threadIdx.x % 4);
-      const auto &statistic = statistics[tile % stages];
-      auto lseOf = [&](int j, int i) {
-        return statistic[0][lane + 8 * j + i % 2];
+      auto beginTile = [&](int tile) {
+        ring.consumerWait(tile);
+        wgmma.begin();
+        beginDots(wgmma, p, keys, groupRow, queries(tile));
+        beginDots(wgmma, ds, values, groupRow, gradients(tile));
       };
-      auto deltaOf = [&](int j, int i) {
-        return statistic[1][lane + 8 * j + i % 2];
-      };
-      bool all =
-          row + side <= Shape::queries &&
-          tilesSeeAll<Shape, side, own>(call, documentsOf(row), row, firstRow);
-      WarpPlace place(warpRow, row);
-      ring.consumerWait(tile);
-      wgmma.begin();
-      beginDots(wgmma, p, keys, groupRow, queries(tile));
-      beginDots(wgmma, ds, values, groupRow, gradients(tile));
-      wgmma.wait<1>(p);
-      findProbabilities<Shape>(p, lseOf);
-      if (!all)
-        hideQueries<Shape>(p, call, place, [&](int j, int i) {
-          return documents[tile % stages][lane + 8 * j + i % 2];
-        });
-      KeptScores<Shape, false, side / 8> kept(call, place, headOf(query));
-      GroupScores<side> dropped;
+      // Makes probabilities of scores and packs those that dropout keeps; says
+      // which these are.
+      auto find = [&](int tile) {
+        int row = query % each, lane = 2 * (threadIdx.x % 4);
+        auto lseOf = [&](int j, int i) {
+          return statistics[tile % stages][0][lane + 8 * j + i % 2];
+        };
+        bool all = row + side <= Shape::queries &&
+                   tilesSeeAll<Shape, side, own>(call, documentsOf(row), row,
+                                                 firstRow);
+        WarpPlace place(warpRow, row);
+        findProbabilities<Shape>(p, lseOf);
+        if (!all)
+          hideQueries<Shape>(p, call, place, [&](int j, int i) {
+            return documents[tile % stages][lane + 8 * j + i % 2];
+          });
+        Kept kept(call, place, headOf(query));
+        GroupScores<side> dropped;
 #pragma unroll
-      for (int i = 0; i < side / 2; ++i)
-        dropped[i / 4][i % 4] = p[i / 4][i % 4];
-      kept.apply(dropped);
-      packScores<T>(dropped, packed);
-      wgmma.begin();
-      beginSums(wgmma, valueSums, packed, gradients(tile));
-      wgmma.wait<1>(ds);
-      gradientOfScores(p, ds, kept, deltaOf);
-      packScores<T>(ds, packedDs);
-      wgmma.begin();
-      beginSums(wgmma, keySums, packedDs, queries(tile));
-      wgmma.wait<0>(valueSums);
-      wgmma.wait<0>(keySums);
-      ring.consumerRelease(tile);
+        for (int i = 0; i < side / 2; ++i)
+          dropped[i / 4][i % 4] = p[i / 4][i % 4];
+        kept.apply(dropped);
+        packScores<T>(dropped, packed);
+        return kept;
+      };
+      auto differentiate = [&](int tile, const Kept &kept) {
+        int lane = 2 * (threadIdx.x % 4);
+        auto deltaOf = [&](int j, int i) {
+          return statistics[tile % stages][1][lane + 8 * j + i % 2];
+        };
+        gradientOfScores(p, ds, kept, deltaOf);
+      };
+      ownThere.wait(0);
+      if constexpr (besideNext) {
+        int tile = 1;
+        beginTile(0);
+        wgmma.wait<1>(p);
+        Kept kept = find(0);
+        wgmma.begin();
+        beginSums(wgmma, valueSums, packed, gradients(0));
+        wgmma.wait<1>(ds);
+        differentiate(0, kept);
+        wgmma.wait<0>(valueSums);
+        packScores<T>(ds, packedDs);
+        for (query = seeing(query + side); query < group * each;
+             query = seeing(query + side), ++tile) {
+          beginTile(tile);
+          beginSums(wgmma, keySums, packedDs, queries(tile - 1));
+          wgmma.wait<2>(p);
+          kept = find(tile);
+          wgmma.begin();
+          beginSums(wgmma, valueSums, packed, gradients(tile));
+          wgmma.wait<2>(ds);
+          differentiate(tile, kept);
+          wgmma.wait<0>(keySums);
+          wgmma.wait<0>(valueSums);
+          ring.consumerRelease(tile - 1);
+          packScores<T>(ds, packedDs);
+        }
+        wgmma.begin();
+        beginSums(wgmma, keySums, packedDs, queries(tile - 1));
+        wgmma.wait<0>(keySums);
+      } else {
+        for (int tile = 0; query < group * each;
+             ++tile, query = seeing(query + side)) {
+          beginTile(tile);
+          wgmma.wait<1>(p);
+          Kept kept = find(tile);
+          wgmma.begin();
+          beginSums(wgmma, valueSums, packed, gradients(tile));
+          wgmma.wait<1>(ds);
+          differentiate(tile, kept);
+          packScores<T>(ds, packedDs);
+          wgmma.begin();
+          beginSums(wgmma, keySums, packedDs, queries(tile));
+          wgmma.wait<0>(valueSums);
+          wgmma.wait<0>(keySums);
+          ring.consumerRelease(tile);
+        }
+      }
     }
     storeRows<T, Shape::dim>(dk + head.key(), head.keyPitch, warpRow,
                              Shape::keys, keySums, Shape::scale, Shape::scale);
