@@ -98,12 +98,13 @@ private:
   void chooseTiles() {
     tileColumns = evenPart(columns, kMostTileColumns, kPanel);
     int64_t blocks = divideUp(columns, tileColumns);
-    tileRows = evenPart(args.m, kMostTileRows, 1);
+    tileRows = evenPart(args.m, kMostTileRows, format.rows);
     for (int64_t each = kTasksOfWorker; each > 0; --each) {
       int64_t parts = divideUp(each * workers.count(), blocks);
       if (divideUp(args.m, parts) < kFewestRows)
         continue;
-      tileRows = std::min(tileRows, divideUp(args.m, parts));
+      tileRows = std::min(
+          tileRows, evenPart(args.m, divideUp(args.m, parts), format.rows));
       break;
     }
     // Few rows: the columns are shared out.

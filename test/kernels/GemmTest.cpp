@@ -363,8 +363,8 @@ void checkKernels(const GemmKernels &kernels, const Case &c) {
 }
 
 constexpr int64_t kBlockSizes[][3] = {
-    {1, 1, 1},     {16, 32, 32}, {32, 64, 64},  {3, 64, 500},
-    {33, 70, 100}, {70, 33, 33}, {97, 40, 1055}};
+    {1, 1, 1},     {16, 32, 32}, {32, 64, 64},   {3, 64, 500},
+    {33, 70, 100}, {70, 33, 33}, {97, 40, 1055}, {10, 5, 9}};
 
 /// The code for AMX on tiles in plain memory.
 TEST(Gemm, TilesEmulated) {

@@ -266,47 +266,61 @@ void multiplyVectors(const GemmArguments &args, const GemmTile &tile,
 
 #ifdef HOCKET_TILES
 
-/// The depth of a block of k on AMX, part of the result's bits as kDepth is.
-constexpr int64_t kTilesDepth = 512;
+/// The depth of a block of k on AMX, part of the result's bits as kDepth is: a
+/// panel of B and 32 rows of A lie in the first-level cache together.
+constexpr int64_t kTilesDepth = 256;
+constexpr int64_t kRowsOfTiles = 32;
 
-/// A's block as pairs of tiles: [rows / 32][depth / 32][2][16][32].
-void packTilesA(const GemmArguments &args, const GemmTile &tile,
+/// Whether rows of A are tiles as they lie.
+bool hasTilesA(const GemmArguments &args, DepthRange block) {
+  return !args.transposeA && args.a.dtype == DType::BF16 &&
+         block.size % kTileDepth == 0;
+}
+
+/// 32 rows of A from `row` on as pairs of tiles: [depth / 32][2][16][32].
+void packTilesA(const GemmArguments &args, int64_t row, int64_t rows,
                 DepthRange block, uint16_t *to) {
-  for (int64_t i = 0; i < tile.rows; i += 32)
-    for (int64_t p = 0; p < block.size; p += kTileDepth)
-      for (int64_t half = 0; half < 32; half += 16, to += 16 * kTileDepth) {
-        int64_t rows = std::clamp<int64_t>(tile.rows - i - half, 0, 16);
-        int64_t row = tile.row + i + half, k = block.begin + p;
-        packTileA({args.a,
-                   args.transposeA ? k * args.m + row : row * args.k + k,
-                   args.transposeA ? args.m : args.k, !args.transposeA,
-                   std::min(kTileDepth, block.size - p), rows},
-                  to);
-      }
+  for (int64_t p = 0; p < block.size; p += kTileDepth)
+    for (int64_t half = 0; half < kRowsOfTiles;
+         half += 16, to += 16 * kTileDepth) {
+      int64_t first = row + half, k = block.begin + p;
+      packTileA({args.a,
+                 args.transposeA ? k * args.m + first : first * args.k + k,
+                 args.transposeA ? args.m : args.k, args.transposeA,
+                 std::clamp<int64_t>(rows - half, 0, 16),
+                 std::min(kTileDepth, block.size - p)},
+                to);
+    }
 }
 
-/// A panel of B as pairs, its depth padded with zeros to whole tiles.
-void packPairsOfPanel(const GemmArguments &args, int64_t column,
-                      DepthRange block, uint16_t *to) {
-  packPairs({args.b,
-             args.transposeB ? column * args.k + block.begin
-                             : block.begin * args.n + column,
-             args.transposeB ? args.k : args.n, !args.transposeB,
-             std::min(kPanel, args.n - column), block.size},
-            to);
-  int64_t filled = (block.size + 1) / 2 * 2,
-          depth = (block.size + 31) / 32 * 32;
-  for (int64_t i = filled * kPanel; i < depth * kPanel; ++i)
-    to[i] = 0;
+/// 32 rows of A from row i of the tile on: where they lie, or, packed into
+/// their part of `packed` before, there.
+TileOperand tilesA(const GemmArguments &args, const GemmTile &tile, int64_t i,
+                   DepthRange block, uint16_t *packed) {
+  if (hasTilesA(args, block) && i + kRowsOfTiles <= tile.rows)
+    return {static_cast<const uint16_t *>(args.a.data) +
+                (tile.row + i) * args.k + block.begin,
+            args.k * 2,
+            16 * args.k,
+            kTileDepth,
+            nullptr,
+            block.size};
+  int64_t depth = divideUp(block.size, kTileDepth) * kTileDepth;
+  return {packed + i * depth, 64,      16 * kTileDepth,
+          32 * kTileDepth,    nullptr, depth};
 }
 
-void packPanelsOfPairs(const GemmArguments &args, const PackedPart &part,
+void packPanelsOfTiles(const GemmArguments &args, const PackedPart &part,
                        int64_t column, DepthRange block) {
+  packPanels<true>(args, part, column, block);
   int64_t end = std::min(column + 4 * kPanel, part.column + part.columns);
-  for (; column < end; column += kPanel)
-    packPairsOfPanel(
-        args, column, block,
-        reinterpret_cast<uint16_t *>(packedBlock<true>(part, column, block)));
+  for (; column < end; column += kPanel) {
+    float *words = packedBlock<true>(part, column, block);
+    int64_t depth = divideUp(block.size, kTileDepth) * kTileDepth;
+    for (int64_t p = pairsIn(block.size); p < depth / 2; ++p)
+      for (int64_t j = 0; j < kPanel; j += kWidth)
+        store(words + p * kPanel + j, zero());
+  }
 }
 
 const uint16_t *tilesB(const GemmArguments &args, const PackedPart &part,
@@ -335,20 +349,27 @@ void multiplyTileBlocks(const GemmArguments &args, const GemmTile &tile,
   TileUse use;
   auto *a = reinterpret_cast<uint16_t *>(scratch);
   uint16_t *b = a + kMostTileRows * kTilesDepth;
-  int64_t rows = (tile.rows + 31) / 32 * 32;
+  int64_t rows = divideUp(tile.rows, kRowsOfTiles) * kRowsOfTiles;
   int64_t end = std::min(tile.column + tile.columns, args.n);
   int64_t endDepth = part.depth.begin + part.depth.size;
   for (int64_t begin = part.depth.begin; begin < endDepth;
        begin += kTilesDepth) {
     DepthRange block{begin, std::min(kTilesDepth, endDepth - begin)};
-    int64_t depth = (block.size + 31) / 32 * 32;
-    packTilesA(args, tile, block, a);
+    TileOperand operands[kMostTileRows / kRowsOfTiles];
+    for (int64_t i = 0; i < rows; i += kRowsOfTiles) {
+      operands[i / kRowsOfTiles] = tilesA(args, tile, i, block, a);
+      uint16_t *to = a + i * operands[i / kRowsOfTiles].depth;
+      if (operands[i / kRowsOfTiles].a == to)
+        packTilesA(args, tile.row + i, tile.rows - i, block, to);
+    }
     for (int64_t column = tile.column; column < end; column += kPanel) {
       float *strip = sums + (column - tile.column) * rows;
       const uint16_t *panel = tilesB(args, part, column, block, b);
-      for (int64_t i = 0; i < rows; i += 32)
-        multiplyTiles({a + i * depth, panel, depth}, strip + i * kPanel,
-                      begin > 0);
+      for (int64_t i = 0; i < rows; i += kRowsOfTiles) {
+        TileOperand &operand = operands[i / kRowsOfTiles];
+        operand.b = panel;
+        multiplyTiles(operand, strip + i * kPanel, begin > 0);
+      }
       if (begin + block.size == args.k)
         finishStrip(args, tile, column, strip);
     }
@@ -372,7 +393,7 @@ bool usesTiles([[maybe_unused]] const GemmArguments &args) {
 GemmFormat formatOf(const GemmArguments &args) {
 #ifdef HOCKET_TILES
   if (usesTiles(args))
-    return {!args.packedB, kTilesDepth, 2, kTileDepth};
+    return {!args.packedB, kTilesDepth, 2, kTileDepth, kRowsOfTiles};
 #endif
   if (usesPairs(args))
     return {!args.packedB, 2 * kDepth, 2, 2};
@@ -383,7 +404,7 @@ void packForGemm(const GemmArguments &args, const PackedPart &part,
                  int64_t column, DepthRange block) {
 #ifdef HOCKET_TILES
   if (usesTiles(args))
-    return packPanelsOfPairs(args, part, column, block);
+    return packPanelsOfTiles(args, part, column, block);
 #endif
   if (usesPairs(args))
     return packPanels<true>(args, part, column, block);
@@ -401,10 +422,15 @@ void multiplyForGemm(const GemmArguments &args, const GemmTile &tile,
   multiplyVectors<false>(args, tile, part, sums, scratch);
 }
 
+/// Rows of A up to which vectors multiply where there are tiles: a tile has 16,
+/// used or not, and B has to be packed for it.
+constexpr int64_t kTooFewRowsForTiles = 8;
+
 using FewRowsGemm = void (*)(const GemmArguments &, const GemmTile &,
                              std::byte *scratch);
 FewRowsGemm fewRowsOf(const GemmArguments &args) {
-  return !usesTiles(args) && hasFewRows(args) ? gemmFewRows : nullptr;
+  bool wantsTiles = usesTiles(args) && args.m > kTooFewRowsForTiles;
+  return !wantsTiles && hasFewRows(args) ? gemmFewRows : nullptr;
 }
 
 void gemmPackPairs(const GemmPackArguments &args, int64_t panel) {

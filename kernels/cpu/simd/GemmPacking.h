@@ -177,7 +177,7 @@ void packPanels(const GemmArguments &args, const PackedPart &part,
     float *to = packedBlock<Pairs>(part, column, block);
     if (!Pairs)
       packPanel(source, to, kPanel);
-    else if (args.k % 2 == 0)
+    else if (args.k % 2 == 0 && args.b.dtype == DType::BF16)
       packPanel(asWords(source), to, kPanel);
     else
       packPairs(source, reinterpret_cast<uint16_t *>(to));

@@ -31,6 +31,7 @@ struct GemmFormat {
   int64_t depth = 0;        ///< of a block of k: sums are formed block by block
   int64_t elementBytes = 4; ///< of what is packed
   int64_t multiple = 1;
+  int64_t rows = 1; ///< tiles of D have a multiple of so many, but for the last
 
   /// Of a panel with `k` elements of k.
   int64_t bytesOfPanel(int64_t k) const {

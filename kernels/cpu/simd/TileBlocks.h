@@ -23,21 +23,48 @@ namespace {
 constexpr int64_t kTileDepth = 32;
 
 /// One tile of A, [16][32] bf16, from up to 16 rows and 32 elements of k;
-/// zeros elsewhere. `source` has k as its lines and rows as its depth.
+/// zeros elsewhere. `source` has rows as its lines.
 void packTileA(const PanelSource &source, uint16_t *to) {
-  float part[16 * kTileDepth + kWidth];
-  for (int64_t i = source.k * kTileDepth; i < 16 * kTileDepth; ++i)
-    part[i] = 0;
-  packPanel(source, part, kTileDepth);
-  for (int64_t i = source.k * kTileDepth; i < 16 * kTileDepth; ++i)
-    part[i] = 0; // what packPanel wrote behind the last row
-  for (int64_t i = 0; i < 16 * kTileDepth; i += kWidth)
-    storeFirst(to + i, toBf16(load(part + i)), kWidth);
+  constexpr int64_t words = kTileDepth / 2;
+  static_assert(words == kWidth);
+  if (source.kMajor) {
+    // Pairs of k of 16 rows, turned over. The rows behind are asked for, which
+    // come next and lie as far apart.
+    auto row = [&](int64_t p) {
+      if (p >= source.k || source.lines <= 0)
+        return zero();
+      int64_t at = source.start + p * source.stride;
+      __builtin_prefetch(static_cast<const char *>(source.matrix.data) +
+                         (at + 32) * bytesOf(source.matrix.dtype));
+      return loadFactor(source.matrix, at, source.lines);
+    };
+    Vec pairs[words];
+#pragma unroll
+    for (int64_t p = 0; p < words; ++p)
+      pairs[p] = pairsOf(row(2 * p), row(2 * p + 1));
+    transpose(pairs);
+#pragma unroll
+    for (int64_t r = 0; r < words; ++r)
+      store(reinterpret_cast<float *>(to) + r * words, pairs[r]);
+    return;
+  }
+  for (int64_t r = 0; r < 16; ++r)
+    for (int64_t p = 0; p < kTileDepth; p += kWidth) {
+      int64_t n = std::clamp<int64_t>(source.k - p, 0, kWidth);
+      Vec x = r < source.lines && n > 0
+                  ? loadFactor(source.matrix,
+                               source.start + r * source.stride + p, n)
+                  : zero();
+      storeFirst(to + r * kTileDepth + p, toBf16(x), kWidth);
+    }
 }
 
-/// A as [ceil(rows / 32)][depth / 32] pairs of tiles.
+/// 32 rows of A, where they lie or packed, and a panel of B.
 struct TileOperand {
   const uint16_t *a;
+  int64_t rowBytes;  ///< from a row of A to the next
+  int64_t half;      ///< elements from row 0 to row 16
+  int64_t step;      ///< elements from k to k + 32
   const uint16_t *b; ///< [depth / 2][32][2]
   int64_t depth;     ///< a multiple of 32
 };
@@ -59,15 +86,15 @@ HOCKET_INLINE void multiplyTiles(const TileOperand &t, float *sums,
   }
   const uint16_t *a = t.a, *b = t.b;
   for (int64_t p = 0; p < t.depth; p += kTileDepth) {
-    HOCKET_TILE_LOAD(4, a, 64);
-    HOCKET_TILE_LOAD(5, a + 16 * kTileDepth, 64);
+    HOCKET_TILE_LOAD(4, a, t.rowBytes);
     HOCKET_TILE_LOAD(6, b, 128);
     HOCKET_TILE_LOAD(7, b + 32, 128);
     HOCKET_TILE_DOT(0, 4, 6);
     HOCKET_TILE_DOT(1, 4, 7);
+    HOCKET_TILE_LOAD(5, a + t.half, t.rowBytes);
     HOCKET_TILE_DOT(2, 5, 6);
     HOCKET_TILE_DOT(3, 5, 7);
-    a += 2 * 16 * kTileDepth;
+    a += t.step;
     b += kTileDepth * 32;
   }
   HOCKET_TILE_STORE(0, sums, stride);
