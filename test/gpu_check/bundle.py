@@ -67,9 +67,6 @@ MODELS = (
     Model("llama-8k", "llama-3-8b", (1,), 8192, LLAMA_LAYERS),
     Model("llama-8k-fp8", "llama-3-8b", (1,), 8192, beside="llama-8k"),
     Model("llama-4k", "llama-3-8b", (2,), 4096, LLAMA_LAYERS),
-    Model("llama-4k-fp8", "llama-3-8b", (2,), 4096, beside="llama-4k"),
-    Model("llama-1k", "llama-3-8b", (8,), 1024, LLAMA_LAYERS),
-    Model("llama-1k-fp8", "llama-3-8b", (8,), 1024, beside="llama-1k"),
 )
 TINY = """name: "tiny"
 model { layers: 2 hidden: 64 heads: 1 ffn: 128 vocab_size: 61 max_positions: 32
