@@ -61,6 +61,7 @@ class Model:
 
 FP8 = {"training.precision": "BF16", "training.fp8_format": "HYBRID"}
 LLAMA_LAYERS = tuple(range(32, 0, -1))
+OF_PYTORCH = 0.6  # of its memory, what Hocket takes of the same layers
 MODELS = (
     Model("gpt2-124m", "gpt2-124m", (64, 32), 1024),
     Model("gpt2-1.5b", "gpt2-1.5b", (32, 16, 8), 1024),
@@ -277,11 +278,18 @@ class Preparation:
             return [self.sizes[model.beside]]
         return list(itertools.product(model.batches, model.layers))
 
+    def memory_for(self, model):
+        """What `model` may take. Where layers are cut until they fit, PyTorch is to
+        have room for them, too."""
+        number, unit = re.fullmatch(r"([\d.]+)(\D+)", self.arguments.memory).groups()
+        share = OF_PYTORCH if model.layers != (None,) else 1
+        return f"{float(number) * share:g}{unit}"
+
     def prepare_model(self, model):
         """Its entry of the manifest, or why there is none."""
         options = [*self.gpu_options()]
         if not self.arguments.tiny:
-            options += ["--memory", self.arguments.memory]
+            options += ["--memory", self.memory_for(model)]
         for batch, layers in self.sizes_of(model):
             settings = model.settings(batch) | {"training.steps": 1000}
             more = {"model.layers": layers} if layers else {}
