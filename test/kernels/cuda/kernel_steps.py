@@ -294,7 +294,7 @@ def constants(text, functions, folder):
              "using namespace hocket::cuda;"]  # fmt: skip
     calls = []
     for function in functions:
-        own = re.findall(r"constexpr int [^;]*;", body(text, function))
+        own = re.findall(r"constexpr (?:int|bool) [^;]*;", body(text, function))
         own = [one for one in own if not re.search(r"Shape::(?!dim|dropout|part)", one)]
         names = re.findall(r"(\w+) =", " ".join(own))
         prints = "".join(f'  printf(" {n}=%d", {n});\n' for n in names)

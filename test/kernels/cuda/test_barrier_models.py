@@ -32,6 +32,10 @@ REWRITES = {
         (r"statistics\[tile % stages\]\[.*\] = .*", ["storeStatistics(statistics(tile))"]),
         (r"findProbabilities<.*>\(.*, lseOf\)", ["loadStatistics(statistics(tile))"]),
         (r"gradientOfScores\(.*, deltaOf\)", ["loadStatistics(statistics(tile))"]),
+        (r"(?:Kept )?kept = find\(tile\)", ["find(tile)"]),
+        (r"Kept kept = find\(0\)", ["find(0)"]),
+        (r"differentiate\(tile, kept\)", ["differentiate(tile)"]),
+        (r"differentiate\(0, kept\)", ["differentiate(0)"]),
     ],
     GEMM: [
         (r"Gemm gemm\(ring, shared\)", ["WarpgroupGemm()"]),
@@ -47,7 +51,7 @@ STEPS = re.compile(
     r"|fetchRows|fetchStep|beginDots|beginSums|waitWgmma|clearFrom|multiplyStep|fetch|add"
     r"|beginRing|producerAcquire|consumerWait|consumerRelease|beginBarrier|expect|wait|arrive"
     r"|beginOrdered|endOrdered|fetchKeys|beginTile|clearTile|multiplyTile|WarpgroupGemm"
-    r"|storeStatistics|loadStatistics)\("
+    r"|storeStatistics|loadStatistics|find|differentiate)\("
 )
 # How many processes the four warps of a group are, where not one: as many as can
 # be looked at within seconds.
@@ -201,7 +205,7 @@ def attention_models(folder):
             # Groups that take turns are not alike.
             "ALIKE": each if "OrderedSequence<" in inside else each * groups,
         }  # fmt: skip
-        stages = [f"{name} {n}" for name, n in own.items() if "tages" in name]
+        stages = [f"{name} {n}" for name, n in own.items() if re.search("tages|beside", name)]
         title = f"{function}, groups {groups}, {', '.join(stages)}"
         models.setdefault(title, Checked(ATTENTION[function], parameters))
         if each > 1:  # There is time for more states.

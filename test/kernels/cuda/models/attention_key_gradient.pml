@@ -1,7 +1,8 @@
 /* Part of Hocket, under the Apache License v2.0.
  *
  * hopperAttentionKeyGradient of kernels/cuda/HopperAttention.cuh; see
- * attention_forward.pml. All lanes of a warp fetch: they store statistics of
+ * attention_forward.pml. Where there are registers for it, the sums of keys of a
+ * tile run beside the probabilities of the next one (`besideNext`). All lanes of a warp fetch: they store statistics of
  * queries, and one begins copies. LANES of them are one process.
  */
 
@@ -37,6 +38,18 @@ inline loadStatistics(p, i) {
     assert(memory[p].there && memory[p].tile == i);
     memory[p].left--
   }
+}
+
+inline beginTile(tile_) {
+  consumerWait(ring, tile_);
+  beginDots(keys, queries(tile_));
+  beginDots(values, gradients(tile_))
+}
+inline find(tile_) {
+  loadStatistics(statistics(tile_))
+}
+inline differentiate(tile_) {
+  loadStatistics(statistics(tile_))
 }
 
 init {
@@ -97,34 +110,70 @@ proctype Fetch(bool isFetcher; byte lanes) {
 
 // else
 proctype Multiply(byte group, warp) {
-  chan reading = [3] of { byte };
+  chan reading = [4] of { byte };
   byte at_, tile;
   bool query;
   beginToMultiply();
   seen(0, query);
-  if // if (query < group * each)
-  :: query -> wait(ownThere, 0)
+  if // if (int query = seeing(0); query < group * each)
+  :: query ->
+     wait(ownThere, 0);
+     if // if constexpr (besideNext)
+     :: besideNext ->
+        atomic {
+          tile = 1;
+          beginTile(0);
+          waitWgmma(1);
+          find(0);
+          beginSums(gradients(0));
+          waitWgmma(1);
+          differentiate(0);
+          waitWgmma(0);
+          seen(1, query)
+        }
+        do // for (query = seeing(query + side); query < group * each; query = seeing(query + side), ++tile)
+        :: atomic {
+             query ->
+             beginTile(tile);
+             beginSums(queries(tile - 1));
+             waitWgmma(2);
+             find(tile);
+             beginSums(gradients(tile));
+             waitWgmma(2);
+             differentiate(tile);
+             waitWgmma(0);
+             waitWgmma(0);
+             consumerRelease(ring, tile - 1);
+             tile = at(tile + 1);
+             seen(tile, query)
+           }
+        :: else -> break
+        od;
+        atomic {
+          beginSums(queries(tile - 1));
+          waitWgmma(0)
+        }
+     :: else -> // else
+        do // for (int tile = 0; query < group * each; ++tile, query = seeing(query + side))
+        :: atomic {
+             query ->
+             beginTile(tile);
+             waitWgmma(1);
+             find(tile);
+             beginSums(gradients(tile));
+             waitWgmma(1);
+             differentiate(tile);
+             beginSums(queries(tile));
+             waitWgmma(0);
+             waitWgmma(0);
+             consumerRelease(ring, tile);
+             tile = at(tile + 1);
+             seen(tile, query)
+           }
+        :: else -> break
+        od
+     fi
   :: else
   fi;
-  do // for (int tile = 0; query < group * each; ++tile, query = seeing(query + side))
-  :: atomic {
-       query ->
-       consumerWait(ring, tile);
-       beginDots(keys, queries(tile));
-       beginDots(values, gradients(tile));
-       waitWgmma(1);
-       loadStatistics(statistics(tile));
-       beginSums(gradients(tile));
-       waitWgmma(1);
-       loadStatistics(statistics(tile));
-       beginSums(queries(tile));
-       waitWgmma(0);
-       waitWgmma(0);
-       consumerRelease(ring, tile);
-       tile = at(tile + 1);
-       seen(tile, query)
-     }
-  :: else -> break
-  od;
   running--
 }
