@@ -58,7 +58,7 @@ struct Pairs {
 [[gnu::always_inline]] inline void cosineAndSine(double turn, double &cosine,
                                                  double &sine) {
 #pragma clang fp contract(off)
-  auto quarter = int32_t(turn * 4 + 0.5);
+  auto quarter = int32_t((turn + 0.125) * 4);
   double x = 2 * std::numbers::pi * (turn - double(quarter) * 0.25);
   double t = x * x;
   constexpr double c[] = {
