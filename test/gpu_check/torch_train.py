@@ -108,8 +108,8 @@ class Model(nn.Module):
         return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
     def compile_parts(self):
-        """A block once for all of them, and the head with its loss: as fast as
-        all as one graph, in a fraction of the time."""
+        """A block once for all of them, and the head with its loss: all layers as
+        one graph take minutes."""
         for block in self.blocks:
             block.compile()
         self.loss = torch.compile(self.loss)
