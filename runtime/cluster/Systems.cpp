@@ -167,7 +167,8 @@ Status checkKernels(const std::string &file, const cluster::System &system) {
        {kernels.memory(), least, 1, "kernels.memory"},
        {kernels.start_seconds(), 0, 1, "kernels.start_seconds"},
        {kernels.step_seconds(), 0, 100, "kernels.step_seconds"},
-       {kernels.attention(), 0, 1, "kernels.attention"}});
+       {kernels.attention(), 0, 1, "kernels.attention"},
+       {kernels.epilogue(), 0, 100, "kernels.epilogue"}});
 }
 
 } // namespace

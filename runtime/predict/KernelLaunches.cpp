@@ -77,6 +77,12 @@ static KernelLaunch gemmLaunch(const Instruction &instruction,
   launch.tensorCores = launch.gemm->type != program::F32;
   launch.flops = instructionFlops(instruction, program);
   addOperands(instruction, role, program, launch);
+  double a = double(bufferBytes(role, gemm.a()));
+  launch.epilogueBytes = launch.bytes - a -
+                         double(bufferBytes(role, gemm.b())) -
+                         double(bufferBytes(role, gemm.d()));
+  if (gemm.has_bias_gradient())
+    launch.summedBytes = a;
   launch.name =
       formatText("gemm %llux%llux%llu %s", (unsigned long long)gemm.m(),
                  (unsigned long long)gemm.n(), (unsigned long long)gemm.k(),

@@ -52,6 +52,9 @@ struct KernelLaunch {
   bool tensorCores = false; ///< That compute them.
   double bytes = 0;         ///< Read and written.
   double readBytes = 0;
+  /// Of a GEMM: those of `bytes` that its epilogue moves beside the result, and
+  /// those of an operand that it sums for a bias gradient.
+  double epilogueBytes = 0, summedBytes = 0;
   /// Bytes that a thread asks for before it waits for the first of them; 0: not
   /// told, as where copies run beside what is computed.
   double threadBytes = 0;

@@ -41,7 +41,7 @@ const char *hocket::boundName(Bound bound) {
 }
 
 double LaunchTime::seconds() const {
-  return std::max({compute, memory, latency}) + start;
+  return std::max({compute, memory, latency}) + epilogue + start;
 }
 
 LaunchTimes::LaunchTimes(const cluster::System &system)
@@ -140,8 +140,10 @@ LaunchTime LaunchTimes::timeOf(const KernelLaunch &launch,
   const cluster::Device &device = system.device();
   LaunchTime time;
   time.start = system.kernels().start_seconds();
-  time.memory =
-      launch.bytes / (device.memory_bandwidth() * system.kernels().memory());
+  double bandwidth = device.memory_bandwidth() * system.kernels().memory();
+  time.memory = (launch.bytes - launch.epilogueBytes) / bandwidth;
+  time.epilogue = system.kernels().epilogue() *
+                  (launch.epilogueBytes + launch.summedBytes) / bandwidth;
   time.blocks = launch.blocks;
   if (launch.gemm) {
     time.tiles = gemmTiles(*launch.gemm);

@@ -11,12 +11,15 @@
 ///
 ///   compute   its FLOPs at the share of the peak that such kernels reach;
 ///             GEMMs in whole waves of tiles
-///   memory    its bytes at the bandwidth that copies reach
+///   memory    its bytes at the bandwidth that copies reach, without those of
+///             a GEMM's epilogue
 ///   latency   the bytes it reads, of which only those that its threads ask for
 ///             before they wait are in flight: each such lot takes one latency
 ///             (Little's law: bandwidth = bytes in flight / latency)
 ///
-/// and what it takes to start. See docs/planning.md for what is left out.
+/// and what it takes to start, and of a GEMM its epilogue, which hardly hides
+/// behind products (measured, docs/benchmarks.md). See docs/planning.md for
+/// what is left out.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +51,8 @@ struct GemmTiles {
 };
 
 struct LaunchTime {
-  double compute = 0, memory = 0, latency = 0, start = 0;
+  double compute = 0, memory = 0, latency = 0;
+  double epilogue = 0, start = 0; ///< Beside the longest of these.
   Bound bound = Bound::Memory;
   double blocks = 0;        ///< The launch's, or its tiles.
   double blocksAtOnce = 0;  ///< Of a multiprocessor; 0: not known.

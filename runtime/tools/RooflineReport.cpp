@@ -164,6 +164,7 @@ static ordered_json rowJson(const RooflineRow &row, double step) {
   add("compute_seconds", row.time.compute);
   add("memory_seconds", row.time.memory);
   add("latency_seconds", row.time.latency);
+  add("epilogue_seconds", row.time.epilogue);
   add("start_seconds", row.time.start);
   return json;
 }

@@ -124,6 +124,35 @@ TEST_F(RooflineOfAStep, FlopsAndBytesAreThoseOfTheProgram) {
   EXPECT_THAT(gemm.limit, HasSubstr("12 waves"));
 }
 
+TEST_F(RooflineOfAStep, EpiloguesTakeTimeBesideProducts) {
+  addGemm();
+  Roofline plain = roofline();
+  double alone = plain.roles[0].rows[0].seconds;
+  const double elements = rows * columns;
+  double copied =
+      system.device().memory_bandwidth() * system.kernels().memory();
+  auto *gemm = sequence->mutable_instructions(0)->mutable_gemm();
+  gemm->set_has_bias(true);
+  gemm->set_bias(buffer({columns}, program::BF16));
+  gemm->set_has_residual(true);
+  gemm->set_residual(buffer({rows, columns}, program::BF16));
+  Roofline found = roofline();
+  const RooflineRow &added = found.roles[0].rows[0];
+  EXPECT_EQ(added.launch.epilogueBytes, elements * 2 + columns * 2);
+  EXPECT_EQ(added.launch.summedBytes, 0);
+  EXPECT_NEAR(added.seconds - alone,
+              system.kernels().epilogue() * added.launch.epilogueBytes / copied,
+              1e-12);
+  gemm->clear_has_residual(), gemm->clear_has_bias();
+  gemm->set_has_bias_gradient(true);
+  gemm->set_bias_gradient(buffer({rows}, program::F32));
+  found = roofline();
+  const RooflineRow &summed = found.roles[0].rows[0];
+  EXPECT_EQ(summed.launch.epilogueBytes, rows * 4);
+  EXPECT_EQ(summed.launch.summedBytes, elements * 2); // Of its operand a.
+  EXPECT_GT(summed.seconds, alone);
+}
+
 TEST_F(RooflineOfAStep, ColumnSumsAreShownToHaveTooFewBlocks) {
   addColumnSum();
   addGemm();
