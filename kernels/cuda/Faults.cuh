@@ -24,7 +24,7 @@ enum class Fault : unsigned {
   Place,      ///< a shard starts outside of the whole
   Expert,     ///< does not exist
   Slot,       ///< outside the experts' rows
-  Ranges,     ///< of experts overlap or leave the rows
+  Ranges,     ///< of experts overlap or begin before their rows
   CachePlace, ///< a token's row, position or page does not exist
   CacheCopy,  ///< a cache is not written where it is read
   End

@@ -28,23 +28,32 @@ struct GroupShape {
   const int *ranges;
   Integer rows, experts, runs, segments;
 
+  /// Where a segment begins in its run.
+  HOCKET_MEMBER Integer begin(Integer run, Integer segment) const {
+    Integer at = ranges[2 * (run * segments + segment)], end = rows / runs;
+    return at < end ? at : end;
+  }
   HOCKET_MEMBER Integer first(Integer run, Integer segment) const {
-    return ranges ? rows / runs * run + ranges[2 * (run * segments + segment)]
+    return ranges ? rows / runs * run + begin(run, segment)
                   : rows / experts * segment;
   }
   HOCKET_MEMBER Integer count(Integer run, Integer segment) const {
-    return ranges ? ranges[2 * (run * segments + segment) + 1] : rows / experts;
+    if (!ranges)
+      return rows / experts;
+    Integer all = ranges[2 * (run * segments + segment) + 1];
+    Integer left = rows / runs - begin(run, segment);
+    return all < left ? all : left;
   }
   /// The end of what lies before a segment.
   HOCKET_MEMBER Integer before(Integer run, Integer segment) const {
     return segment == 0 ? run * (rows / runs)
                         : first(run, segment - 1) + count(run, segment - 1);
   }
-  /// Whether a segment is within its run and behind those before.
+  /// Whether a segment is one, in its run and behind those before.
   HOCKET_MEMBER bool isGood(Integer run, Integer segment) const {
-    Integer begin = first(run, segment), length = count(run, segment);
-    return begin >= run * (rows / runs) && begin >= before(run, segment) &&
-           length >= 0 && begin + length <= (run + 1) * (rows / runs);
+    Integer at = first(run, segment);
+    return at >= run * (rows / runs) && at >= before(run, segment) &&
+           count(run, segment) >= 0;
   }
   /// How many segments of all runs are of one expert.
   HOCKET_MEMBER Integer stretches() const {

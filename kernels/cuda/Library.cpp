@@ -148,7 +148,7 @@ KernelError faultText(uint32_t word) {
   case cuda::Fault::Slot:
     return "experts: a slot is outside the experts' rows";
   case cuda::Fault::Ranges:
-    return "experts: ranges overlap or leave the rows";
+    return "experts: ranges overlap or begin before their rows";
   case cuda::Fault::CachePlace:
     return "cached_attention: a token's row, position or page is not in the "
            "cache";

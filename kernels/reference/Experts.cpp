@@ -33,8 +33,8 @@ KernelError checkRanges(const GroupShape &shape) {
     int64_t end = run * each;
     for (int64_t s = 0; s < shape.segments; ++s) {
       int64_t first = shape.first(run, s), count = shape.count(run, s);
-      if (first < end || count < 0 || first + count > (run + 1) * each)
-        return "experts: ranges overlap or leave the rows";
+      if (first < end || count < 0)
+        return "experts: ranges overlap or begin before their rows";
       end = first + count;
     }
   }

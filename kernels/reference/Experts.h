@@ -33,6 +33,8 @@
 
 #include "kernels/reference/Element.h"
 
+#include <algorithm>
+
 namespace hocket::kernels {
 
 struct SlotShape {
@@ -104,16 +106,27 @@ struct GroupShape {
   int64_t runs = 1;     ///< divides rows
   int64_t segments = 1; ///< of a run; a multiple of experts
   /// [runs, segments, 2], in a run ascending and without overlap; null: rows /
-  /// experts each, in one run of as many segments.
+  /// experts each, in one run of as many segments. What is beyond the rows of a
+  /// run is none: a rank may have been chosen for more than it has room for.
   const int32_t *ranges = nullptr;
 
   /// Of segment `segment` of run `run`, in the whole buffer.
   int64_t first(int64_t run, int64_t segment) const {
-    return ranges ? rows / runs * run + ranges[2 * (run * segments + segment)]
+    return ranges ? rows / runs * run + begin(run, segment)
                   : rows / experts * segment;
   }
   int64_t count(int64_t run, int64_t segment) const {
-    return ranges ? ranges[2 * (run * segments + segment) + 1] : rows / experts;
+    return ranges
+               ? std::min<int64_t>(ranges[2 * (run * segments + segment) + 1],
+                                   rows / runs - begin(run, segment))
+               : rows / experts;
+  }
+
+private:
+  /// In its run.
+  int64_t begin(int64_t run, int64_t segment) const {
+    return std::min<int64_t>(ranges[2 * (run * segments + segment)],
+                             rows / runs);
   }
 };
 
@@ -152,7 +165,7 @@ struct GroupedWeightGradientArguments {
 /// Null, or that a slot is outside the buffer.
 [[nodiscard]] KernelError checkSlots(const SlotShape &shape,
                                      const int32_t *slots);
-/// Null, or that ranges overlap or leave the rows.
+/// Null, or that ranges overlap or begin before their rows.
 [[nodiscard]] KernelError checkRanges(const GroupShape &shape);
 
 namespace reference {

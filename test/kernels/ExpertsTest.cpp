@@ -293,14 +293,24 @@ TEST(Experts, WrongSlotsAndRangesAreRefused) {
   EXPECT_NE(checkSlots(layout.shape, layout.slots.as<int32_t>()), nullptr);
   int32_t chosen[] = {0, 5};
   EXPECT_NE(checkExperts(chosen, 2, 5), nullptr);
-  int32_t overlap[] = {0, 4, 3, 2}, beyond[] = {0, 4, 4, 7},
+  int32_t overlap[] = {0, 4, 3, 2}, before[] = {-1, 4, 4, 2},
           negative[] = {0, 4, 4, -1}, good[] = {0, 4, 5, 5};
   EXPECT_NE(checkRanges({10, 1, 1, 2, 1, 2, overlap}), nullptr);
-  EXPECT_NE(checkRanges({10, 1, 1, 2, 1, 2, beyond}), nullptr);
+  EXPECT_NE(checkRanges({10, 1, 1, 2, 1, 2, before}), nullptr);
   EXPECT_NE(checkRanges({10, 1, 1, 2, 1, 2, negative}), nullptr);
   EXPECT_EQ(checkRanges({10, 1, 1, 2, 1, 2, good}), nullptr);
-  // In two runs of five rows the second one's would leave it.
-  EXPECT_NE(checkRanges({10, 1, 1, 1, 2, 1, good}), nullptr);
+}
+
+/// Ranges say what was chosen, which may be more than there is room for.
+TEST(Experts, WhatIsBeyondTheRowsOfARunIsNone) {
+  int32_t ranges[] = {0, 4, 4, 7, 11, 3, 0, 5, 5, 0, 5, INT32_MAX};
+  GroupShape shape{16, 1, 1, 3, 2, 3, ranges};
+  ASSERT_EQ(checkRanges(shape), nullptr);
+  const int64_t firsts[] = {0, 4, 8, 8, 13, 13}, counts[] = {4, 4, 0, 5, 0, 3};
+  for (int64_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(shape.first(i / 3, i % 3), firsts[i]);
+    EXPECT_EQ(shape.count(i / 3, i % 3), counts[i]);
+  }
 }
 
 //===----------------------------------------------------------------------===//

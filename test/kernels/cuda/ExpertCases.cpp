@@ -119,15 +119,21 @@ const std::vector<int32_t> kRanges = {0,  70, 70, 0,  73, 5,
 const std::vector<int32_t> kSegments = {0,  70, 70, 0,  73,  5,
                                         80, 3,  83, 60, 145, 4};
 
+/// As many that the fifth does not fit whole, and the last not at all.
+const std::vector<int32_t> kBeyond = {0,  70, 70, 0,  73,  5,
+                                      80, 3,  83, 99, 182, 4};
+
 void addGemms(Cases &cases) {
   // Rows of 16 bytes and others.
   for (auto [dtype, out, in] :
        {std::array<int64_t, 3>{f32, 24, 41}, {bf16, 24, 40}, {f16, 13, 37}}) {
     // By run, as the rows of all experts, and in two segments of each.
-    for (const std::vector<int64_t> &n :
-         {std::vector<int64_t>{dtype, 160, out, in, 3, 2, 3, 160},
-          {dtype, 160, out, in, 3, 1, 6, 150}}) {
-      Fill x = of(dtype), ranges = list(n[5] == 2 ? kRanges : kSegments);
+    for (const auto &[rows, n] :
+         {std::pair{kRanges,
+                    std::vector<int64_t>{dtype, 160, out, in, 3, 2, 3, 160}},
+          {kSegments, {dtype, 160, out, in, 3, 1, 6, 150}},
+          {kBeyond, {dtype, 160, out, in, 3, 1, 6, 160}}}) {
+      Fill x = of(dtype), ranges = list(rows);
       cases.push_back({"grouped_linear", n, {}, {}, {x, x, x, ranges}});
       cases.push_back(
           {"grouped_linear_input_gradient", n, {}, {}, {x, x, x, ranges}});
