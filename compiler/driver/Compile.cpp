@@ -7,6 +7,7 @@
 #include "compiler/driver/Compile.h"
 
 #include "compiler/driver/DiagnosticText.h"
+#include "compiler/driver/LinkRerun.h"
 #include "compiler/driver/MemoryFit.h"
 #include "compiler/driver/NearestPlans.h"
 #include "compiler/driver/PhaseDumper.h"
@@ -25,6 +26,7 @@
 #include "frontends/spec/BuildModel.h"
 #include "frontends/spec/Check.h"
 #include "frontends/spec/PlanMessage.h"
+#include "frontends/spec/Sizes.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/Sha256.h"
@@ -61,10 +63,12 @@ std::optional<ShardingsNote> readShardingsNote(ModuleOp module) {
 /// One compilation from input to result.
 class Compilation {
 public:
+  /// With `given` the request's input names what that was read from.
   Compilation(const CompileRequest &request, bool isTargetAsked,
-              PhaseDumper dumper)
+              PhaseDumper dumper,
+              std::optional<spec::LoadedSpec> given = std::nullopt)
       : request(request), isTargetAsked(isTargetAsked),
-        dumper(std::move(dumper)) {
+        dumper(std::move(dumper)), given(std::move(given)) {
     DialectRegistry registry;
     registerDialects(registry);
     context.appendDialectRegistry(registry);
@@ -91,6 +95,7 @@ public:
     // 3. The result.
     CompileResult result;
     if (last == static_cast<int>(Level::Exec)) {
+      HOCKET_RETURN_IF_ERROR(compileRerun());
       result.memory = measure();
       result.recompute = readRecomputeNotes(*module);
       result.memoryBudget = budget;
@@ -111,7 +116,7 @@ public:
 
 private:
   bool inputIsModule() const {
-    return llvm::sys::path::extension(request.input) == ".mlir";
+    return !given && llvm::sys::path::extension(request.input) == ".mlir";
   }
 
   /// Empty: the plan names none.
@@ -146,13 +151,16 @@ private:
 
   Status openInput(DiagnosticText &diagnostics) {
     if (!inputIsModule()) {
-      HOCKET_ASSIGN_OR_RETURN(auto loaded,
-                              loadSpecification(request.input, request.spec));
-      HOCKET_RETURN_IF_ERROR(checkSchedule(loaded));
-      HOCKET_ASSIGN_OR_RETURN(spec::Entries entries, chooseEntries(loaded));
-      module = spec::buildModel(loaded, context, entries);
-      budgetPlace = loaded.locations.find("cluster.memory_bytes").str();
-      spec = loaded.spec;
+      loaded = given;
+      if (!loaded) {
+        HOCKET_ASSIGN_OR_RETURN(loaded,
+                                loadSpecification(request.input, request.spec));
+      }
+      HOCKET_RETURN_IF_ERROR(checkSchedule(*loaded));
+      HOCKET_ASSIGN_OR_RETURN(spec::Entries entries, chooseEntries(*loaded));
+      module = spec::buildModel(*loaded, context, entries);
+      budgetPlace = loaded->locations.find("cluster.memory_bytes").str();
+      spec = loaded->spec;
       return module ? okStatus() : failureOf(diagnostics);
     }
     if (!request.spec.empty())
@@ -211,24 +219,65 @@ private:
     if (!text)
       return okStatus();
     HOCKET_ASSIGN_OR_RETURN(
-        spec::LoadedSpec loaded,
-        spec::parseSpec(text.getValue().str(),
-                        request.input + ": its specification"));
-    if (!isTargetAsked && loaded.spec.cluster().device() == spec::Cluster::CUDA)
+        loaded, spec::parseSpec(text.getValue().str(),
+                                request.input + ": its specification"));
+    if (!isTargetAsked &&
+        loaded->spec.cluster().device() == spec::Cluster::CUDA)
       return invalidArgument(request.input +
                              ": S19: its specification's cluster.device is "
                              "CUDA; write --target cuda, or cpu");
     plan::ParallelPlan plan = plan::planOf(*module);
-    if (plan == spec::planOf(loaded.spec))
+    if (plan == spec::planOf(loaded->spec))
       return okStatus();
     spec::LoadOptions options;
     options.planPath = plan::printPlan(plan);
-    loaded.spec.mutable_cluster()->clear_devices();
-    auto changed = spec::parseSpec(spec::printSpec(loaded.spec),
+    loaded->spec.mutable_cluster()->clear_devices();
+    auto changed = spec::parseSpec(spec::printSpec(loaded->spec),
                                    "its specification", options);
     if (!changed.ok())
       return changed.status().withContext(request.input + ": plan.step");
     setSpecOfModule(spec::printSpec(changed->spec));
+    loaded = *std::move(changed);
+    return okStatus();
+  }
+
+  /// The same with room for all rows that experts can be chosen for, of which
+  /// one layer's live at a time, where steps beyond the bound are run again.
+  Status compileRerun() {
+    bool trains = false;
+    module->walk([&](exec::EntryOp entry) {
+      trains |= isTrainEntry(entry.getName().str());
+    });
+    if (given || !loaded || !trains || !spec::runsAgain(loaded->spec))
+      return okStatus();
+    spec::Spec changed = loaded->spec;
+    spec::Moe &moe = *changed.mutable_model()->mutable_moe();
+    moe.clear_beyond_bound();
+    moe.set_expert_capacity_bound(spec::mostCapacityBound);
+    spec::Plan &plan = *changed.mutable_plan();
+    plan.set_recompute(spec::Plan::FULL);
+    plan.clear_recompute_method();
+    plan.clear_recompute_layers();
+    plan.clear_recompute_modules();
+    // Its lines are those of the text that the program holds, whatever level
+    // the module came from.
+    HOCKET_ASSIGN_OR_RETURN(
+        spec::LoadedSpec roomy,
+        spec::parseSpec(spec::printSpec(changed), "resolved-spec"));
+    CompileRequest other = request;
+    other.from = std::nullopt;
+    other.spec = {};
+    other.anyMemory = true;
+    other.goesOn = nullptr;
+    if (request.emitCuda)
+      other.to = Level::Exec, other.emitCuda = false;
+    other.dumpPhases.clear(), other.fusionReport.clear();
+    HOCKET_ASSIGN_OR_RETURN(PhaseDumper none, PhaseDumper::open(""));
+    auto compiled =
+        Compilation(other, true, std::move(none), std::move(roomy)).run();
+    if (!compiled.ok())
+      return compiled.status().withContext("steps that are run again");
+    rerun = *std::move(compiled);
     return okStatus();
   }
 
@@ -279,11 +328,16 @@ private:
     return okStatus();
   }
 
-  /// What every role needs of its target.
+  /// What every role needs of its target, or what it runs again does.
   std::vector<RoleMemory> measure() {
-    if (request.target != "cuda")
-      return measureMemory(*module);
-    return measureMemory(*module, cuda::bytesBesideArena);
+    std::vector<RoleMemory> memory =
+        request.target == "cuda"
+            ? measureMemory(*module, cuda::bytesBesideArena)
+            : measureMemory(*module);
+    for (size_t i = 0; rerun && i < memory.size(); ++i)
+      if (rerun->memory[i].needed() > memory[i].needed())
+        memory[i] = rerun->memory[i];
+    return memory;
   }
 
   /// S42: what the fullest rank needs, where a device has less.
@@ -364,6 +418,8 @@ private:
         (request.target == "cuda" &&
          failed(cuda::addLibraryCode(*module, program))))
       return failureOf(diagnostics);
+    if (rerun)
+      HOCKET_RETURN_IF_ERROR(linkRerun(program, rerun->program));
     addProvenance(program);
     return checkResult(program);
   }
@@ -435,6 +491,9 @@ private:
   const CompileRequest &request;
   bool isTargetAsked; ///< or its default
   PhaseDumper dumper;
+  const std::optional<spec::LoadedSpec> given;
+  std::optional<spec::LoadedSpec> loaded; ///< absent: the module has none
+  std::optional<CompileResult> rerun;     ///< steps that have room for all rows
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   PipelineOptions options;

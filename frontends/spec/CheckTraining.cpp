@@ -131,6 +131,21 @@ static void checkLearningRate(const LearningRate &rate,
   checkScheduleLengths(rate.schedule(), lengths, errors);
 }
 
+/// S90: what is run again is what was not done.
+static void checkRerun(const Spec &spec, ConstraintErrors &errors) {
+  const Moe &moe = spec.model().moe();
+  if (moe.beyond_bound() != Moe::RERUN)
+    return;
+  if (moe.has_capacity_factor())
+    errors.add(90, "model.moe.beyond_bound",
+               "steps are run again where there is no room for tokens, and "
+               "capacity_factor has these dropped; leave one of them out");
+  if (spec.training().precision() == Training::FP16)
+    errors.add(90, "model.moe.beyond_bound",
+               "a step that is to be run again lowers the loss scale first; "
+               "write precision: BF16, or leave beyond_bound out");
+}
+
 /// S16.
 static void checkLossScale(const Training &training, ConstraintErrors &errors) {
   if (!training.has_loss_scale())
@@ -195,6 +210,7 @@ void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   checkSequence(spec, errors);
   checkLearningRate(training.learning_rate(), errors);
   checkLossScale(training, errors);
+  checkRerun(spec, errors);
   checkFp8(training, errors);
   checkDataSources(training.data(), errors);
   checkDocuments(spec, errors);

@@ -81,6 +81,12 @@ int64_t hocket::spec::expertRowsBound(const Spec &spec, int64_t tokens) {
       spec.plan().expert_parallel(), tokens);
 }
 
+bool hocket::spec::runsAgain(const Spec &spec) {
+  const Moe &moe = spec.model().moe();
+  return moe.beyond_bound() == Moe::RERUN && moe.has_experts() &&
+         !moe.has_capacity_factor() && spec.plan().expert_parallel() > 1;
+}
+
 CheckedSize hocket::spec::paddedVocabSize(const Model &model) {
   CheckedSize blocks = (model.vocab_size() - 1) / model.vocab_padding() + 1;
   return blocks * model.vocab_padding();

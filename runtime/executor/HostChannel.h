@@ -48,7 +48,8 @@ struct ByteRange {
 };
 
 /// The other end of a program's host instructions, called by the thread that
-/// runs the entry, in program order. program.proto lists the names.
+/// runs the entry, in program order (what is of experts by the thread of its
+/// stream). program.proto lists the names.
 class HostChannel {
 public:
   virtual ~HostChannel() = default;
@@ -70,6 +71,12 @@ public:
   /// Where ranks exchange the rows of experts: for how many times the even
   /// share of rows this rank's experts have been chosen.
   virtual void noteExpertLoad(double) {}
+
+  /// Where this rank's experts have been chosen for more rows than there is
+  /// room for, which `why` says: an error ends the entry. Ok goes on without
+  /// these rows: what the experts are given is NaN, and so is what becomes of
+  /// it, so that the step's update is none.
+  virtual Status beyondBound(const Status &why) { return why; }
 };
 
 /// Where nobody is to be asked: an Internal error if somebody is.

@@ -7,8 +7,11 @@
 /// \file
 /// exchange_rows and return_rows (program.proto). All communicators want the
 /// counts on the host, NCCL too: they are read from the device, which is waited
-/// for. A rank that would be sent more rows than it has room for fails before
-/// anything is sent, and with it all: nothing has been updated by then.
+/// for. Where a rank would be sent more rows than it has room for, the host
+/// says what comes of it (HostChannel::beyondBound()). By default the rank
+/// fails before anything is sent, and with it all: nothing has been updated by
+/// then. Else the rows are received, since others send them, and forgotten: the
+/// experts get NaN in place of each, and send as many back.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +19,7 @@
 
 #include "runtime/base/Format.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -88,6 +92,9 @@ public:
   }
 
 private:
+  /// A byte of which every floating-point type makes NaN, whatever its width.
+  static constexpr uint8_t ofNoNumber = 0xFF;
+
   /// Without memory there are no counts: as many rows as the smaller end has
   /// are what travels where experts are chosen evenly.
   Status meet(const RunContext &context) {
@@ -125,8 +132,17 @@ private:
                      (unsigned long long)own.total, (unsigned long long)even));
     if (!returns)
       context.host.noteExpertLoad(double(others.total) / double(even));
-    if (others.total > room)
-      return beyondBound(others.total, room, even);
+    isBeyond = others.total > room;
+    if (isBeyond)
+      HOCKET_RETURN_IF_ERROR(
+          context.host.beyondBound(beyondBound(others.total, room, even)));
+    // One member sends no more than its even share, for which there is room.
+    if (isBeyond && std::ranges::max(others.counts) > room)
+      return internalError("one rank sends more rows than another has room "
+                           "for");
+    // Of what there is no room for, every member's rows are the first ones.
+    if (isBeyond && (returns || group.isOnDevice()))
+      std::ranges::fill(others.offsets, 0);
     if (returns)
       std::swap(own, others);
     sends = std::move(own);
@@ -165,8 +181,17 @@ private:
                     arena + to.at(context).offset);
   }
 
+  /// Experts are given none of the rows that there is no room for.
+  bool isForgotten() const { return isBeyond && !returns; }
+
   Status exchange(const std::byte *sent, std::byte *result) {
     uint64_t filled = received * bytesPerElement();
+    if (isForgotten()) {
+      std::vector<std::byte> forgotten(filled);
+      std::memset(result, ofNoNumber, bytesOf(to));
+      return group.allToAllV(sent, sends.peers(), forgotten.data(),
+                             receives.peers(), from.dtype);
+    }
     std::memset(result + filled, 0, bytesOf(to) - filled);
     return group.allToAllV(sent, sends.peers(), result, receives.peers(),
                            from.dtype);
@@ -179,11 +204,15 @@ private:
       HOCKET_RETURN_IF_ERROR(context.device.fill(
           stream, {to.at(context).offset + filled, bytesOf(to) - filled}, 0));
     auto *arena = static_cast<std::byte *>(context.device.arenaAddress());
-    return group.together([&] {
+    HOCKET_RETURN_IF_ERROR(group.together([&] {
       return group.allToAllV(arena + from.at(context).offset, sends.peers(),
                              arena + to.at(context).offset, receives.peers(),
                              from.dtype);
-    });
+    }));
+    return isForgotten()
+               ? context.device.fill(
+                     stream, {to.at(context).offset, bytesOf(to)}, ofNoNumber)
+               : okStatus();
   }
 
   Status exchangeThroughHost(const RunContext &context) {
@@ -202,6 +231,7 @@ private:
   HostCopy sent, result;
   PeerRows sends, receives; ///< Of this run, in elements.
   uint64_t received = 0;    ///< elements
+  bool isBeyond = false;    ///< There is no room for all rows of experts.
 };
 
 } // namespace

@@ -74,6 +74,7 @@ public:
     uint64_t column = 0; // Of the logits, where parts of them are in order.
     checkTokens();
     checkSteps();
+    checkReruns();
     if (!faults.full()) // Else nobody has looked at all that it walks over.
       checkDocuments(), checkMaskedLm();
     for (auto part = boxes.begin(); part != boxes.end(); ++part) {
@@ -114,6 +115,30 @@ private:
                            "', which is a step of none of the batch's sizes"
                      : "has no entry '" + odd.front() +
                            "', a step that the batch grows through");
+    }
+  }
+
+  /// What can be run again are all entries that train or evaluate, or none.
+  void checkReruns() {
+    for (int role = 0; role < program.roles_size(); ++role) {
+      std::set<std::string> wanted, found;
+      for (const program::Entry &entry : program.roles(role).entries()) {
+        std::string repeated(repeatedEntryOf(entry.name()));
+        if (repeated != entry.name())
+          found.insert(repeated);
+        else if (isTrainEntry(repeated) || repeated == "eval_step")
+          wanted.insert(repeated);
+      }
+      std::vector<std::string> odd;
+      std::ranges::set_symmetric_difference(found, wanted,
+                                            std::back_inserter(odd));
+      if (!found.empty() && !odd.empty())
+        faults.add(ProgramRule::Batch, ProgramPlace{program, role}.text(),
+                   found.contains(odd.front())
+                       ? "has an entry '" + rerunEntryName(odd.front()) +
+                             "', which runs none again that trains or evaluates"
+                       : "has no entry '" + rerunEntryName(odd.front()) +
+                             "', and runs others again");
     }
   }
 
@@ -223,7 +248,7 @@ private:
         }
       }
       ProgramPlace place{program, role, int(index)};
-      if (takesIn && isTrainEntry(entry.name()))
+      if (takesIn && isTrainEntry(repeatedEntryOf(entry.name())))
         checkMicrobatches(place, entry.name(), runs);
       if (std::set(ofLabels.begin(), ofLabels.end()).size() > 1)
         faults.add(ProgramRule::Batch, place.text(),
@@ -242,9 +267,9 @@ private:
   void checkMicrobatches(const ProgramPlace &place, const std::string &entry,
                          const std::vector<uint32_t> &runs) {
     std::set<uint32_t> distinct(runs.begin(), runs.end());
-    uint64_t wanted =
-        microbatchesOfEntry(entry, program.training().microbatches())
-            .value_or(0);
+    uint64_t wanted = microbatchesOfEntry(repeatedEntryOf(entry),
+                                          program.training().microbatches())
+                          .value_or(0);
     if (distinct.size() != runs.size() || runs.size() != wanted ||
         *distinct.rbegin() >= wanted)
       faults.add(ProgramRule::Batch, place.text(),

@@ -12,6 +12,16 @@
 
 using namespace hocket;
 
+static constexpr std::string_view kRerun = "rerun.";
+
+std::string hocket::rerunEntryName(std::string_view entry) {
+  return std::string(kRerun) + std::string(entry);
+}
+
+std::string_view hocket::repeatedEntryOf(std::string_view entry) {
+  return entry.starts_with(kRerun) ? entry.substr(kRerun.size()) : entry;
+}
+
 BatchSizes hocket::batchSizesOf(const program::TrainingInfo &training) {
   std::vector<BatchSize> rows;
   for (const auto &row : training.batch_sizes())

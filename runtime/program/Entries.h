@@ -22,6 +22,12 @@ inline bool isServingEntry(std::string_view entry) {
   return entry == "prefill" || entry == "decode";
 }
 
+/// The entry that does what `entry` does, with room for all the rows that
+/// tokens can choose experts for: "rerun.train_step" of "train_step".
+std::string rerunEntryName(std::string_view entry);
+/// The entry that `entry` does again; `entry` itself if it does none.
+std::string_view repeatedEntryOf(std::string_view entry);
+
 /// Sequences of a microbatch over all ranks, in a checked program.
 inline uint64_t globalMicrobatchOf(const program::TrainingInfo &training) {
   return training.global_batch_size() / training.microbatches();

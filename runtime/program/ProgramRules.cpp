@@ -97,6 +97,8 @@ static constexpr ProgramRuleText rules[] = {
      "the global microbatch, tell of each label what they tell of any, and a "
      "step takes in every microbatch once. A rank takes in its shards in their "
      "order. Who trains has a step for each size of the batch, and no other. "
+     "What can be run again (`rerun.` before its name) are all entries that "
+     "train or evaluate, or none. "
      "Who takes in positions knows a token that ends documents; who masks "
      "labels, and nobody else, takes in how many are left.",
      "correct the batch sizes, or the shards that ranks take in"},

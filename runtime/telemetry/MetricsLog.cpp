@@ -36,6 +36,8 @@ Status MetricsLog::write(const StepRecord &record) {
     line["skipped"] = *record.skipped;
   if (record.expertLoad)
     line["expert_load"] = *record.expertLoad;
+  if (record.rerun)
+    line["rerun"] = true;
   return lines->write(line);
 }
 

@@ -43,6 +43,8 @@ struct StepRecord {
   /// Where ranks exchange the rows of experts: the most that one rank's were
   /// chosen for, as a multiple of the even share.
   std::optional<double> expertLoad;
+  /// It was run again, as a rank had no room for the rows of its experts.
+  bool rerun = false;
 };
 
 /// One finished validation.

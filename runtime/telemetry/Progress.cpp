@@ -43,10 +43,11 @@ std::optional<std::string> Progress::add(const StepRecord &record) {
   else
     ++nanSteps;
   skippedSteps += record.skipped.value_or(false);
+  reruns += record.rerun;
   if (added > 1 && record.step % interval != 0 && record.step != totalSteps)
     return std::nullopt;
   std::string text = line(record);
-  steps = skippedSteps = nanSteps = 0;
+  steps = skippedSteps = nanSteps = reruns = 0;
   lossSum = seconds = tokens = 0;
   return text;
 }
@@ -78,6 +79,10 @@ std::string Progress::line(const StepRecord &last) const {
   if (nanSteps)
     text += formatText(" | number of nan iterations: %llu",
                        (unsigned long long)nanSteps);
+  if (reruns)
+    text +=
+        formatText(" | number of iterations run with room for all rows: %llu",
+                   (unsigned long long)reruns);
   return text + " | time left: " + formatDuration(secondsLeft(perStep));
 }
 

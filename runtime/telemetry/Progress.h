@@ -61,7 +61,7 @@ private:
   /// left out where there are others.
   double recentSeconds = 0;
   /// Since the last line.
-  uint64_t steps = 0, skippedSteps = 0, nanSteps = 0;
+  uint64_t steps = 0, skippedSteps = 0, nanSteps = 0, reruns = 0;
   double lossSum = 0, seconds = 0, tokens = 0;
 };
 

@@ -118,6 +118,13 @@ Status OutputSharing::shareLoad(const StepOutputs &own, SharedOutputs &shared) {
   return okStatus();
 }
 
+StatusOr<bool> hocket::anyOf(comm::Communicator &world, bool own) {
+  int32_t any = own;
+  HOCKET_RETURN_IF_ERROR(
+      world.allReduce(&any, &any, 1, DType::I32, comm::Reduction::Max));
+  return any != 0;
+}
+
 Status hocket::agree(comm::Communicator &world, const Status &own) {
   if (world.size() == 1)
     return own;

@@ -62,6 +62,9 @@ private:
   std::optional<unsigned> lossOwner;
 };
 
+/// Whether any rank's `own` is; the same on every rank.
+StatusOr<bool> anyOf(comm::Communicator &world, bool own);
+
 /// Ok if every rank's status is; otherwise the error of the lowest rank that
 /// has one, with its number: "rank 3: ...". The same on every rank.
 Status agree(comm::Communicator &world, const Status &own);

@@ -14,6 +14,7 @@
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
 #include "runtime/program/NcclMemory.h"
 #include "runtime/train/Initialize.h"
+#include "runtime/train/RankAgreement.h"
 #include "runtime/train/StepHost.h"
 
 using namespace hocket;
@@ -172,9 +173,7 @@ Status RankSession::checkGraph(const std::string &entry, GraphUse use) const {
 
 /// The same where it is ok on all ranks.
 Status RankSession::agreed(const Status &own) const {
-  int32_t fails = !own.ok(), anyFails = fails;
-  HOCKET_RETURN_IF_ERROR(world().allReduce(
-      &fails, &anyFails, 1, comm::DType::I32, comm::Reduction::Max));
+  HOCKET_ASSIGN_OR_RETURN(bool anyFails, anyOf(world(), !own.ok()));
   return own.ok() && anyFails ? failedPrecondition("another rank cannot") : own;
 }
 

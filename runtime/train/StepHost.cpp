@@ -171,6 +171,13 @@ std::vector<ByteRange> StepHost::wanted(const HostOutput &output) {
   return HostChannel::wanted(output);
 }
 
+Status StepHost::beyondBound(const Status &why) {
+  if (!allowsReruns)
+    return why;
+  collected.isBeyondBound = true;
+  return okStatus();
+}
+
 Status StepHost::receive(const std::string &name, uint32_t microbatch,
                          std::span<const std::byte> data) {
   float value = 0;

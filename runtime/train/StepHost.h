@@ -30,6 +30,8 @@ struct StepOutputs {
   std::vector<float> losses; ///< Of each microbatch, whatever ran first.
   std::map<std::string, float> numbers; ///< "grad_norm", "loss_scale", ...
   double expertLoad = 0; ///< The greatest (HostChannel::noteExpertLoad()).
+  /// This rank had no room for the rows of its experts.
+  bool isBeyondBound = false;
 
   /// Mean of the losses; NaN if there is none.
   double meanLoss() const;
@@ -59,6 +61,13 @@ public:
   void begin(uint64_t step, double learningRate, uint64_t microbatches = 1,
              uint64_t labels = 1);
 
+  /// Starts the same step once more: forgets its outputs, and nothing else.
+  void beginAgain() { collected = StepOutputs(); }
+
+  /// From now on a step goes on where there is no room for rows of experts, to
+  /// numbers that are none; outputs() say so, and who runs it runs it again.
+  void allowReruns() { allowsReruns = true; }
+
   const StepOutputs &outputs() const { return collected; }
 
   /// What is of positions behind the last one is 0.
@@ -67,6 +76,7 @@ public:
   void noteExpertLoad(double load) override {
     collected.expertLoad = std::max(collected.expertLoad, load);
   }
+  Status beyondBound(const Status &why) override;
   Status receive(const std::string &name, uint32_t microbatch,
                  std::span<const std::byte> data) override;
 
@@ -89,6 +99,7 @@ private:
   std::vector<data::Batch> batches; ///< Of the microbatches so far.
   size_t fetched = 0;
   bool isFetched = false; ///< fetch() came after the last step.
+  bool allowsReruns = false;
   StepOutputs collected;
 };
 

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cmath>
 #include <set>
+#include <utility>
 
 using namespace hocket;
 
@@ -120,6 +121,7 @@ Status Trainer::runSteps(StepHost &host, Progress &progress) {
     if (ran.insert(entry).second)
       HOCKET_RETURN_IF_ERROR(options.begun(entry));
     writeLog(record);
+    sayRerun(record);
     if (auto line = progress.add(record)) {
       print(*line);
       shownAt = {}; // The line has taken its place.
@@ -202,6 +204,52 @@ template <typename Record> void Trainer::writeLog(const Record &record) {
   print("warning: " + status.message() + "; training goes on");
 }
 
+/// Runs an entry, and where any rank had no room for the rows of its experts,
+/// and the program knows how, once more with room for all; whether it has.
+/// What such a run has computed is NaN, so that it has updated nothing.
+StatusOr<bool> Trainer::runWithRoom(const std::string &entry, uint64_t step,
+                                    StepHost &host, bool isExpected) {
+  std::string again = rerunEntryName(entry);
+  if (!executor.hasEntry(again)) {
+    HOCKET_RETURN_IF_ERROR(executor.run(entry, step, host));
+    return false;
+  }
+  if (!isExpected) {
+    host.allowReruns();
+    HOCKET_RETURN_IF_ERROR(executor.run(entry, step, host));
+    comm::Communicator &world = executor.communicators().world();
+    HOCKET_ASSIGN_OR_RETURN(bool isBeyond,
+                            anyOf(world, host.outputs().isBeyondBound));
+    if (!isBeyond)
+      return false;
+    host.beginAgain();
+  }
+  HOCKET_RETURN_IF_ERROR(executor.run(again, step, host));
+  if (host.outputs().isBeyondBound)
+    return internalError("entry '" + again + "' has no room for all rows");
+  return true;
+}
+
+/// Of a step whose experts were chosen for `load` times the even share: whether
+/// the next one is run with room at once, as the load moves slowly.
+void Trainer::noteLoad(bool wasRerun, double load) {
+  if (wasRerun && !expectsRerun)
+    leastBeyond = std::min(leastBeyond, load);
+  expectsRerun = wasRerun && load >= leastBeyond;
+}
+
+/// Once; the log, and lines of progress, tell how often.
+void Trainer::sayRerun(const StepRecord &record) {
+  if (!record.rerun || std::exchange(hasSaidRerun, true))
+    return;
+  print(formatText("step %llu was run again, with room for all rows: the "
+                   "experts of a rank were chosen for %.2f times its even "
+                   "share (docs/guide-many-ranks.md); so are later ones, of "
+                   "which the log says how many",
+                   (unsigned long long)record.step,
+                   record.expertLoad.value_or(0)));
+}
+
 StatusOr<StepRecord> Trainer::trainStep(StepHost &host,
                                         const std::string &entry) {
   auto start = std::chrono::steady_clock::now();
@@ -212,9 +260,12 @@ StatusOr<StepRecord> Trainer::trainStep(StepHost &host,
       schedule, isInSamples(schedule) ? now.consumedSamples : now.step);
   record.batchSize = sizes.sizeAfter(now.consumedSamples);
   host.begin(now.step, record.learningRate, microbatchesNow(), signals.labels);
-  if (Status status = executor.run(entry, now.step, host); !status.ok())
+  auto rerun = runWithRoom(entry, now.step, host, expectsRerun);
+  if (!rerun.ok())
     return comm::atPlace(
-        status, formatText("step %llu", (unsigned long long)record.step));
+        rerun.status(),
+        formatText("step %llu", (unsigned long long)record.step));
+  record.rerun = *rerun;
   ++now.step;
   now.consumedSamples += record.batchSize;
   nextData = fetch(host);
@@ -232,6 +283,7 @@ StatusOr<StepRecord> Trainer::trainStep(StepHost &host,
   record.gradNorm = outputs.number("grad_norm");
   record.consumedSamples = now.consumedSamples;
   record.expertLoad = outputs.expertLoad;
+  noteLoad(record.rerun, record.expertLoad.value_or(0));
   record.lossScale = outputs.number("loss_scale");
   if (auto skipped = outputs.number("skipped"))
     record.skipped = *skipped != 0;
@@ -270,7 +322,8 @@ StatusOr<ValidationRecord> Trainer::validate(uint64_t step) {
   while (hasMore()) {
     HOCKET_RETURN_IF_ERROR(validData);
     host.begin(step, 0, 1, labels);
-    HOCKET_RETURN_IF_ERROR(executor.run("eval_step", step, host));
+    HOCKET_RETURN_IF_ERROR(
+        runWithRoom("eval_step", step, host, false).status());
     first += rows.global;
     ++done;
     Status next = fetchNext();

@@ -34,6 +34,7 @@
 
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -88,6 +89,10 @@ public:
 private:
   Status trainFrom(TrainerPosition start);
   StatusOr<StepRecord> trainStep(StepHost &host, const std::string &entry);
+  StatusOr<bool> runWithRoom(const std::string &entry, uint64_t step,
+                             StepHost &host, bool isExpected);
+  void noteLoad(bool wasRerun, double load);
+  void sayRerun(const StepRecord &record);
   Status runSteps(StepHost &host, Progress &progress);
   Status fetch(StepHost &host) const;
   uint64_t countLabels(const StepHost &host) const;
@@ -130,8 +135,11 @@ private:
   Status validData;                  ///< Not ok: validation has ended.
   uint64_t savedStep = ~uint64_t(0); ///< Of the last checkpoint written.
   std::chrono::steady_clock::time_point shownAt; ///< The progress.
-  uint64_t missingLines = 0;                     ///< Of the log.
-  Status logFailure;                             ///< The first.
+  bool hasSaidRerun = false, expectsRerun = false;
+  /// The least load for which a rank had no room.
+  double leastBeyond = std::numeric_limits<double>::infinity();
+  uint64_t missingLines = 0; ///< Of the log.
+  Status logFailure;         ///< The first.
 };
 
 } // namespace hocket

@@ -13,6 +13,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/File.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/program/RankPlace.h"
@@ -70,7 +71,12 @@ protected:
     EXPECT_EQ(recorded, graphs == GraphUse::On ? countRanks(*program) : 0U);
     if (graphs == GraphUse::Auto)
       EXPECT_TRUE(countsRows(*program));
-    return HasFatalFailure() ? Outcome() : outcomeOf("gpu", fewSteps);
+    if (HasFatalFailure())
+      return {};
+    if (GetParam().model == &expertsRunAgain)
+      EXPECT_NE(readFile(options.logFile, 1 << 20)->find("\"rerun\":true"),
+                std::string::npos);
+    return outcomeOf("gpu", fewSteps);
   }
 
   /// Whether the host has to know how many rows ranks exchange, so that a step
@@ -124,6 +130,7 @@ std::vector<Kind> kinds() {
        expertPlans(),
        {"Pp2Ep2", "Cp2Ep2", "Tp2Ep2Etp1", "Tp4Etp2Zero1"}},
       {&droppingExperts, expertPlans(), {"Ep2"}},
+      {&expertsRunAgain, expertPlans(), {"Pp2Ep2", "Tp2Ep2Etp1"}},
       {&gptWithDropout, dropoutPlans(), {"Pp2", "Dp2Tp2Full", "Cp2AllToAll"}},
       {&llamaOnDocuments,
        contextPlans(),

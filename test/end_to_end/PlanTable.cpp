@@ -89,6 +89,10 @@ const ModelRow test::bertWithDropout = {
 #define BALANCED(fields)                                                       \
   LLAMA "kv_heads: 2 moe { experts: 4 top_k: 2 ffn: 24 " fields " } "
 
+const ModelRow test::expertsRunAgain = {
+    "RunAgain", BALANCED("aux_loss: 0.01 scores: SIGMOID bias_rate: 0.02 "
+                         "expert_capacity_bound: 1 beyond_bound: RERUN")};
+
 static const ModelRow balanced[] = {
     {"Unbalanced", BALANCED("")},
     {"AuxLoss", BALANCED("aux_loss: 0.01")},

@@ -40,6 +40,9 @@ extern const ModelRow gptOnDocuments, dropoutOnDocuments, llamaOnDocuments;
 /// draws its choice into balance and has a shared expert; the first of them
 /// with dropout.
 extern const ModelRow experts, droppingExperts, expertsWithDropout;
+/// Of which no rank has room for more than its even share, so that steps are
+/// run again.
+extern const ModelRow expertsRunAgain;
 /// Layers by pattern: windows and ropes of two kinds, between norms that are
 /// about zero; and layers of one branch each, attention with and without
 /// positions, an MLP of its own width, experts.

@@ -298,6 +298,10 @@ const BadOverride badOverrides[] = {
      "false moe { experts: 4 capacity_factor: 1 expert_capacity_bound: 2 } }",
      "S47: model.moe.expert_capacity_bound bounds the rows of ranks that drop "
      "none, and capacity_factor has tokens dropped; write one of them"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 bias: "
+     "false moe { experts: 4 capacity_factor: 1 beyond_bound: RERUN } }",
+     "S90: steps are run again where there is no room for tokens, and "
+     "capacity_factor has these dropped; leave one of them out"},
     {"model.moe={experts: 4 bias_rate: 2}",
      "S10: model.moe.bias_rate is 2; write a number of at least 0 and at most "
      "1"},

@@ -17,6 +17,7 @@
 #include "runtime/program/ProgramCheck.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
+#include <cmath>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,10 +41,17 @@ public:
   Status provide(const HostInput &, std::span<std::byte>) override {
     return okStatus();
   }
+  bool goesOn = false; ///< Where there is no room.
+  std::string beyond;  ///< What it was told then.
+
   Status receive(const std::string &name, uint32_t,
                  std::span<const std::byte> from) override {
     data[name].assign(from.begin(), from.end());
     return okStatus();
+  }
+  Status beyondBound(const Status &why) override {
+    beyond = why.message();
+    return goesOn ? okStatus() : why;
   }
 
   template <typename T>
@@ -226,6 +234,36 @@ TEST(Exchange, BeyondTheRoomAllRanksEnd) {
               HasSubstr("write moe.expert_capacity_bound: 2.00"));
   for (unsigned other : {0U, 1U})
     EXPECT_THAT(statuses[other].message(), HasSubstr("room for 17"));
+}
+
+/// Others are told what they would have been; rank 2's experts, and whoever
+/// chose them, are told nothing.
+TEST(Exchange, BeyondTheRoomNumbersAreNoneWhereTheHostGoesOn) {
+  Choices choices(ranks, std::vector<size_t>(rowsOfRank, 4));
+  choices[0] = {0, 0, 0, 1, 1, 1, 2, 2, 2, 3};
+  choices[1] = {0, 0, 4, 4, 4, 4, 4, 5, 5, 5};
+  std::vector<RankCase> cases = casesOf(choices);
+  for (RankCase &rank : cases)
+    rank.host.goesOn = true;
+  for (const Status &status : run(cases, "cpu"))
+    ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_THAT(cases[2].host.beyond, HasSubstr("for 18 rows"));
+  for (float number : cases[2].host.floats("here"))
+    EXPECT_TRUE(std::isnan(number));
+  for (unsigned rank = 0; rank < ranks; ++rank) {
+    const BufferHost &host = cases[rank].host;
+    std::vector<float> back = host.floats("back"), rows = host.floats("rows");
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (choices[rank][i / width] >= 4)
+        EXPECT_TRUE(std::isnan(back[i])) << rank << " " << i;
+      else
+        EXPECT_EQ(back[i], rows[i]);
+    }
+    if (rank == 2)
+      continue;
+    EXPECT_EQ(host.beyond, "");
+    EXPECT_EQ(host.floats("here"), cases[rank].here);
+  }
 }
 
 TEST(Exchange, CountsThatAreNoneAreRefused) {

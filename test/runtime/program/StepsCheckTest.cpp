@@ -1,4 +1,4 @@
-//===- GrowingBatchCheckTest.cpp - Unsound batches that grow --------------===//
+//===- StepsCheckTest.cpp - Steps that do not go together -----------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -88,6 +88,50 @@ TEST(GrowingBatchCheck, SizesAreWholeSteps) {
   EXPECT_EQ(reasonOf(growing({{4, 0}, {2, 4}, {4, 8}})),
             "V2: training: batch size 2 from sample 4 does not grow: the one "
             "before it is 4 from sample 0");
+}
+
+//===----------------------------------------------------------------------===//
+// Steps that are run again
+//===----------------------------------------------------------------------===//
+
+/// What the entry at `index` runs (a step, an evaluation), called `name`.
+program::Entry &addEntry(Program &program, int index, const std::string &name) {
+  program::Role &role = *program.mutable_roles(0);
+  program::Entry entry = role.entries(index);
+  entry.set_name(name);
+  return *role.add_entries() = entry;
+}
+
+TEST(RerunCheck, ASoundOneRunsAllAgain) {
+  Program program = growing({});
+  addEntry(program, 0, "rerun.train_step");
+  addEntry(program, 1, "rerun.eval_step");
+  EXPECT_EQ(reasonOf(program), "sound");
+}
+
+TEST(RerunCheck, OnlyWhatTrainsOrEvaluatesIsRunAgain) {
+  Program program = growing({});
+  addEntry(program, 0, "rerun.decode");
+  EXPECT_EQ(reasonOf(program),
+            "V25: rank 0, role 0 'all': has an entry 'rerun.decode', which "
+            "runs none again that trains or evaluates");
+}
+
+TEST(RerunCheck, NotSomeOfThem) {
+  Program program = growing({});
+  addEntry(program, 0, "rerun.train_step");
+  EXPECT_EQ(reasonOf(program),
+            "V25: rank 0, role 0 'all': has no entry 'rerun.eval_step', and "
+            "runs others again");
+}
+
+TEST(RerunCheck, AllMicrobatchesAreRunAgain) {
+  Program program = growing({});
+  addEntry(program, 0, "rerun.train_step").mutable_runs(1)->set_microbatch(0);
+  EXPECT_EQ(reasonOf(program),
+            "V25: rank 0, role 0 'all', sequence 0 'microbatch': takes in 1 "
+            "microbatches in 2 runs of a step of 2 (entry "
+            "'rerun.train_step')");
 }
 
 } // namespace
