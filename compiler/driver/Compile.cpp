@@ -253,7 +253,7 @@ private:
     spec::Spec changed = loaded->spec;
     spec::Moe &moe = *changed.mutable_model()->mutable_moe();
     moe.clear_beyond_bound();
-    moe.set_expert_capacity_bound(spec::mostCapacityBound);
+    moe.set_expert_capacity_bound(plan::mostRowsBound);
     spec::Plan &plan = *changed.mutable_plan();
     plan.set_recompute(spec::Plan::FULL);
     plan.clear_recompute_method();

@@ -74,6 +74,7 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   if (from.has_moe()) {
     model.capacity = from.moe().capacity_factor();
     model.rowsBound = from.moe().expert_capacity_bound();
+    model.runsAgain = from.moe().beyond_bound() == spec::Moe::RERUN;
     model.experts = from.moe().experts();
     model.topK = from.moe().top_k();
     model.expertFfn = from.moe().ffn();

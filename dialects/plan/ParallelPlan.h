@@ -144,6 +144,9 @@ struct DroplessExperts {
   double bound = 0;
 };
 
+/// The largest bound, which is room for all that tokens can choose.
+inline constexpr double mostRowsBound = 1e6;
+
 /// How many rows of experts a rank has room for where `ep` ranks, each with
 /// `tokens` tokens, share the experts out: the bound times the even share,
 /// rounded up, but no more than the tokens of all can choose.

@@ -56,9 +56,6 @@ int64_t tokensOfRank(const Spec &spec);
 /// resolved spec whose plan keeps S35.
 int64_t expertRowsBound(const Spec &spec, int64_t tokens);
 
-/// The largest `expert_capacity_bound`: room for all that tokens can choose.
-constexpr double mostCapacityBound = 1e6;
-
 /// Whether a step may find no room for rows of experts, and is run again then.
 bool runsAgain(const Spec &spec);
 

@@ -222,6 +222,9 @@ StatusOr<bool> Trainer::runWithRoom(const std::string &entry, uint64_t step,
                             anyOf(world, host.outputs().isBeyondBound));
     if (!isBeyond)
       return false;
+    if (host.outputs().number("skipped") == 0.0)
+      return internalError("a step that had no room for all rows has updated "
+                           "parameters; nothing is saved");
     host.beginAgain();
   }
   HOCKET_RETURN_IF_ERROR(executor.run(again, step, host));

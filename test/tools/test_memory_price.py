@@ -158,6 +158,16 @@ class MemoryPriceTest(unittest.TestCase):
                 more = CHOSEN.format(experts, top_k)
                 self.check(more, short, plan, EXCHANGING, devices=ranks)
 
+    def test_steps_that_are_run_again(self):
+        # Of a fixed bound, so that what is run again needs more, or less.
+        for bound, ranks in ((1, 2), (1, 8), (1.5, 16), (4, 16)):
+            short = f"dp={ranks},ep={ranks},mbs=1"
+            with self.subTest(bound=bound, plan=short):
+                plan = f"data_parallel: {ranks} expert_parallel: {ranks}"
+                again = f"expert_capacity_bound: {bound} beyond_bound: RERUN top_k"
+                more = CHOSEN.format(64, 6).replace("top_k", again)
+                self.check(more, short, plan, EXCHANGING, devices=ranks)
+
 
 if __name__ == "__main__":
     unittest.main()

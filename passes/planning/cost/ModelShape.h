@@ -90,6 +90,9 @@ struct ModelShape {
   /// Without that, where ranks share experts out: the rows that one has room
   /// for, times an even share; 0: the default (plan::expertRowsBound()).
   double rowsBound = 0;
+  /// Beyond that steps are run again, of which one of the others has a second
+  /// form: with room for all rows, and layers made again.
+  bool runsAgain = false;
   bool dropout = true; ///< Of what blocks add to the stream.
   /// Experts work on vectors of this width, to which tokens are brought by one
   /// matrix before they are sent and from which by another; 0: of `hidden`.

@@ -145,6 +145,19 @@ static std::vector<int64_t> copiesOf(const StageCosts &stages,
   return ranks;
 }
 
+struct StagePricer::Again {
+  CostProblem problem;
+  StagePricer pricer;
+
+  Again(CostProblem roomy, const ParallelPlan &plan, ScheduleOrders &orders)
+      : problem(std::move(roomy)),
+        pricer(problem, plan,
+               stageCosts(problem, plan, partWork(problem, plan)), orders) {}
+};
+
+StagePricer::StagePricer(StagePricer &&) noexcept = default;
+StagePricer::~StagePricer() = default;
+
 StagePricer::StagePricer(const CostProblem &problem, const ParallelPlan &plan,
                          StageCosts stages, ScheduleOrders &orders)
     : problem(problem), costs(std::move(stages)), orders(orders), plan(plan),
@@ -233,7 +246,36 @@ int64_t StagePricer::leastBytes(bool offloads) {
 StatusOr<std::vector<RankMemory>>
 StagePricer::memory(const ParallelPlan &asked) {
   HOCKET_RETURN_IF_ERROR(findLive());
-  return rankMemory(problem, asked, *live);
+  std::vector<RankMemory> memory = rankMemory(problem, asked, *live);
+  HOCKET_RETURN_IF_ERROR(addAgain(asked, memory));
+  return std::move(memory);
+}
+
+/// Both have one arena (compiler/driver/LinkRerun.h).
+Status StagePricer::addAgain(const ParallelPlan &asked,
+                             std::vector<RankMemory> &memory) {
+  const ModelShape &model = problem.model;
+  bool exchanges = model.experts > 0 && model.capacity == 0 && plan.ep > 1;
+  if (!problem.compiled || !model.runsAgain || !exchanges)
+    return okStatus();
+  auto recomputed = [](ParallelPlan plan) {
+    plan.recompute = Recompute::Full;
+    plan.modules = {};
+    plan.recomputeBlock = false, plan.recomputeLayers = 1;
+    return plan;
+  };
+  if (!again) {
+    CostProblem roomy = problem;
+    roomy.model.runsAgain = false;
+    roomy.model.rowsBound = plan::mostRowsBound;
+    again = std::make_unique<Again>(std::move(roomy), recomputed(plan), orders);
+  }
+  HOCKET_ASSIGN_OR_RETURN(std::vector<RankMemory> others,
+                          again->pricer.memory(recomputed(asked)));
+  for (size_t rank = 0; rank < memory.size(); ++rank)
+    if (others[rank].total() > memory[rank].total())
+      memory[rank] = others[rank];
+  return okStatus();
 }
 
 StatusOr<StepCost> StagePricer::price(const ParallelPlan &asked) {

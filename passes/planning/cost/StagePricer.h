@@ -19,6 +19,8 @@
 #include "passes/planning/cost/RankParameters.h"
 #include "passes/planning/cost/StepCost.h"
 
+#include <memory>
+
 namespace hocket::planning {
 
 class StagePricer {
@@ -28,6 +30,8 @@ public:
   /// offloaded. `problem` and `orders` outlive this.
   StagePricer(const CostProblem &problem, const ParallelPlan &plan,
               StageCosts stages, ScheduleOrders &orders);
+  StagePricer(StagePricer &&) noexcept;
+  ~StagePricer();
 
   /// Nanoseconds that the plan's price is not below.
   int64_t leastNanoseconds(const ParallelPlan &asked) const;
@@ -35,8 +39,9 @@ public:
   /// of live chunks, and of state that ZeRO-3 shards; `offloads`: the optimizer
   /// may be on the host. INT64_MAX if the schedule's generator refuses.
   int64_t leastBytes(bool offloads);
-  /// Bytes of every pipeline rank. Refuses what the schedule's generator
-  /// refuses, as price() does.
+  /// Bytes of every pipeline rank: where steps may be run again, the more of
+  /// both kinds. Refuses what the schedule's generator refuses, as price()
+  /// does.
   StatusOr<std::vector<RankMemory>> memory(const ParallelPlan &asked);
   StatusOr<StepCost> price(const ParallelPlan &asked);
 
@@ -48,8 +53,12 @@ private:
     double work = 0; ///< Its passes.
   };
 
+  /// Steps that are run again.
+  struct Again;
+
   StatusOr<std::vector<int64_t>> liveBytes();
   Status findLive();
+  Status addAgain(const ParallelPlan &asked, std::vector<RankMemory> &memory);
 
   const CostProblem &problem;
   StageCosts costs;
@@ -61,6 +70,7 @@ private:
   std::optional<ProcessorShare> share;
   std::optional<std::vector<int64_t>> live;
   std::optional<PipelineEnds> ends;
+  std::unique_ptr<Again> again; ///< Once it was asked for.
 };
 
 } // namespace hocket::planning

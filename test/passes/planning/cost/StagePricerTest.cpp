@@ -85,5 +85,36 @@ TEST(StagePricer, LeastBytesAreAdmissible) {
       }
 }
 
+/// Steps that may be run again have an arena for both kinds of them.
+TEST(StagePricer, StepsThatAreRunAgainNeedTheMoreOfBoth) {
+  CostProblem problem = problemOn("h100", 64, gpt(24, 4096, 32), 64);
+  problem.compiled = true;
+  problem.model.experts = 64;
+  problem.model.topK = 6;
+  problem.model.expertFfn = 1024;
+  bool isOnceMore = false, isOnceLess = false;
+  for (const char *text :
+       {"pp=1,dp=64,ep=2,mbs=1", "pp=1,dp=64,ep=64,mbs=1",
+        "pp=4,dp=16,ep=16,mbs=1", "pp=2,dp=16,tp=2,ep=8,mbs=1"}) {
+    auto bytesOf = [&](const char *recompute, double bound, bool again) {
+      problem.model.rowsBound = bound;
+      problem.model.runsAgain = again;
+      return priceStep(problem, *parsePlan(std::string(text) + recompute))
+          ->memory;
+    };
+    std::vector<RankMemory> once = bytesOf("", 1.25, false),
+                            roomy = bytesOf(",recompute=full", 1e6, false),
+                            both = bytesOf("", 1.25, true);
+    for (size_t rank = 0; rank < both.size(); ++rank) {
+      EXPECT_EQ(both[rank].total(),
+                std::max(once[rank].total(), roomy[rank].total()))
+          << text;
+      (once[rank].total() < roomy[rank].total() ? isOnceMore : isOnceLess) =
+          true;
+    }
+  }
+  EXPECT_TRUE(isOnceMore && isOnceLess);
+}
+
 } // namespace
 } // namespace hocket::planning
