@@ -38,6 +38,14 @@ struct ConfigValue {
                IntegerList, Other>
       value;
   spec::SourcePlace place; ///< Of the key.
+
+  /// Whether it is this number, written as a whole one or not.
+  bool isNumber(int64_t number) const {
+    const auto *whole = std::get_if<int64_t>(&value);
+    const auto *real = std::get_if<double>(&value);
+    return whole ? *whole == number
+                 : real && *real == static_cast<double>(number);
+  }
 };
 
 class ConfigJson {

@@ -75,6 +75,15 @@ static constexpr Row qwen3MoeRows[] = {
     {"norm_topk_prob", "model.moe.renormalise"},
     {"decoder_sparse_step", "model.moe.interval"},
 };
+static constexpr Row qwen2MoeRows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"qkv_bias", "model.attention_qkv_bias"},
+    {"num_experts", "model.moe.experts", true},
+    {"num_experts_per_tok", "model.moe.top_k"},
+    {"moe_intermediate_size", "model.moe.ffn", true},
+    {"norm_topk_prob", "model.moe.renormalise"},
+    {"decoder_sparse_step", "model.moe.interval"},
+};
 static constexpr Row graniteRows[] = {
     HOCKET_LLAMA_ROWS,
     {"attention_bias", "model.attention_qkv_bias"},
@@ -196,6 +205,11 @@ static constexpr char mixtralBase[] =
     "ROTARY "
     "rope { theta: 1000000 } bias: false tied_embeddings: false "
     "moe { top_k: 2 }";
+static constexpr char qwen2MoeBase[] =
+    "kv_heads: 16 norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: "
+    "ROTARY rope { theta: 10000 } bias: false attention_qkv_bias: true "
+    "tied_embeddings: false "
+    "moe { top_k: 4 renormalise: false shared_expert_gate: true }";
 static constexpr char qwen3MoeBase[] =
     "kv_heads: 4 norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: "
     "ROTARY "
@@ -243,6 +257,9 @@ static constexpr Trait gpt2Traits[] = {Trait::ScaleSwitch};
 static constexpr Trait mixtralTraits[] = {Trait::Experts};
 static constexpr Trait qwenTraits[] = {Trait::MixedWindows,
                                        Trait::WindowSwitch};
+static constexpr Trait qwen2MoeTraits[] = {
+    Trait::MixedWindows, Trait::WindowSwitch, Trait::Experts,
+    Trait::DenseLayers, Trait::SharedExpert};
 static constexpr Trait qwen3MoeTraits[] = {Trait::MixedWindows,
                                            Trait::WindowSwitch, Trait::Experts,
                                            Trait::DenseLayers};
@@ -277,6 +294,8 @@ static constexpr Family allFamilies[] = {
      gatedActivations, qwenTraits},
     {"qwen3", "Qwen3ForCausalLM", qwen3Base, "hidden_act", qwen3Rows,
      gatedActivations, qwenTraits},
+    {"qwen2_moe", "Qwen2MoeForCausalLM", qwen2MoeBase, "hidden_act",
+     qwen2MoeRows, gatedActivations, qwen2MoeTraits},
     {"qwen3_moe", "Qwen3MoeForCausalLM", qwen3MoeBase, "hidden_act",
      qwen3MoeRows, gatedActivations, qwen3MoeTraits},
     {"smollm3", "SmolLM3ForCausalLM", smollm3Base, "hidden_act", llamaRows,

@@ -45,6 +45,7 @@ enum class Trait {
   PartialRotary, ///< `partial_rotary_factor` may be below 1.
   Experts,       ///< Layers have a mixture of experts,
   DenseLayers,   ///< but those in `mlp_only_layers`.
+  SharedExpert,  ///< All tokens have an expert of a width of its own.
   HeadScalar,    ///< Scores are scaled by query_pre_attn_scalar^-0.5,
                  ///< embeddings by the root of their size.
   LogitsScaling, ///< Logits are divided by `logits_scaling`.

@@ -53,6 +53,7 @@ private:
   Status readLayerTypes();
   Status readMixedRope();
   Status readExpertLayers();
+  Status readSharedExpert();
   Status readScales();
   Status readEncoder();
   Status refuseUnsupported();
@@ -449,6 +450,25 @@ Status ConfigReader::readExpertLayers() {
   return okStatus();
 }
 
+/// The width of the expert that all tokens have, as so many of the others.
+Status ConfigReader::readSharedExpert() {
+  if (!family.has(Trait::SharedExpert))
+    return okStatus();
+  const std::string key = "shared_expert_intermediate_size";
+  spec::Moe &moe = *loaded.spec.mutable_model()->mutable_moe();
+  moe.set_shared_experts(5632);
+  if (config.find(key))
+    HOCKET_RETURN_IF_ERROR(assign(key, "model.moe.shared_experts"));
+  int64_t each = std::max<int64_t>(1, moe.ffn());
+  if (moe.shared_experts() % each)
+    return error(5, key,
+                 key + " is " + std::to_string(moe.shared_experts()) +
+                     "; supported are multiples of moe_intermediate_size (" +
+                     std::to_string(each) + ")");
+  moe.set_shared_experts(moe.shared_experts() / each);
+  return okStatus();
+}
+
 Status ConfigReader::readLayers() {
   if (!hasSoundLayers())
     return okStatus(); // What is wrong is said by S3 and S4.
@@ -571,11 +591,7 @@ Status ConfigReader::refusePartialRotary() {
   for (const char *key :
        {"partial_rotary_factor", "rope_parameters.partial_rotary_factor"}) {
     const ConfigValue *part = config.find(key);
-    if (!part)
-      continue;
-    const auto *whole = std::get_if<int64_t>(&part->value);
-    const auto *real = std::get_if<double>(&part->value);
-    if (!(whole && *whole == 1) && !(real && *real == 1.0))
+    if (part && !part->isNumber(1))
       return error(5, key,
                    std::string(key) + " is " + describe(*part) +
                        "; only 1 is supported");
@@ -589,14 +605,11 @@ Status ConfigReader::refuseUnsupported() {
                  "a quantized model cannot be trained; use the config of the "
                  "model it was made from");
   HOCKET_RETURN_IF_ERROR(refusePartialRotary());
-  if (const ConfigValue *jitter = config.find("router_jitter_noise")) {
-    const auto *real = std::get_if<double>(&jitter->value);
-    const auto *whole = std::get_if<int64_t>(&jitter->value);
-    if (!(real && *real == 0) && !(whole && *whole == 0))
-      return error(5, "router_jitter_noise",
-                   "router_jitter_noise is " + describe(*jitter) +
-                       "; only 0 is supported");
-  }
+  const ConfigValue *jitter = config.find("router_jitter_noise");
+  if (jitter && !jitter->isNumber(0))
+    return error(5, "router_jitter_noise",
+                 "router_jitter_noise is " + describe(*jitter) +
+                     "; only 0 is supported");
   for (const char *key : {"attn_logit_softcapping", "final_logit_softcapping"})
     if (const ConfigValue *cap = config.find(key))
       return error(5, key,
@@ -624,6 +637,7 @@ StatusOr<LoadedSpec> ConfigReader::read() {
     HOCKET_RETURN_IF_ERROR(readRow(row));
   HOCKET_RETURN_IF_ERROR(readActivation());
   HOCKET_RETURN_IF_ERROR(readRopes());
+  HOCKET_RETURN_IF_ERROR(readSharedExpert());
   HOCKET_RETURN_IF_ERROR(readLayers());
   HOCKET_RETURN_IF_ERROR(readScales());
   HOCKET_RETURN_IF_ERROR(readEncoder());

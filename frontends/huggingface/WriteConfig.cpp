@@ -149,6 +149,9 @@ static std::string draftConfig(const Family &family, const Model &model,
     config["query_pre_attn_scalar"] = headScalar(model.attention_scale());
   if (family.has(Trait::LogitsScaling))
     config["logits_scaling"] = 1 / model.logit_scale();
+  if (family.has(Trait::SharedExpert))
+    config["shared_expert_intermediate_size"] =
+        model.moe().shared_experts() * model.moe().ffn();
   writeLayers(family, model, config);
   config["pad_token_id"] = nullptr; // No row of the embedding is padding.
   config["torch_dtype"] = dtype;
@@ -161,9 +164,12 @@ static Model essence(Model model, bool learnedPositions) {
   model.clear_initializer();
   model.clear_dropout();
   model.clear_vocab_padding();
-  if (model.has_moe()) { // What only training adds.
+  if (model.has_moe()) { // What only training adds, or makes room for.
     model.mutable_moe()->clear_aux_loss();
+    model.mutable_moe()->clear_aux_loss_scope();
     model.mutable_moe()->clear_z_loss();
+    model.mutable_moe()->clear_expert_capacity_bound();
+    model.mutable_moe()->clear_beyond_bound();
   }
   if (!learnedPositions)
     model.clear_max_positions(); // A limit, not a size.

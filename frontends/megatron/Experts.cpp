@@ -61,6 +61,10 @@ Status SettingsReader::readExperts() {
                              std::to_string(each));
     moe().set_shared_experts(all / each);
   }
+  for (const char *name :
+       {"moe_shared_expert_gate", "moe_use_shared_expert_gate"})
+    if (flag(name))
+      moe().set_shared_expert_gate(true);
   if (isSet("moe_expert_capacity_factor"))
     HOCKET_RETURN_IF_ERROR(
         assignReal("moe_expert_capacity_factor", "model.moe.capacity_factor"));

@@ -22,8 +22,6 @@ static constexpr const char *kUnsupported[] = {
     "glu_linear_offset",
     "heterogeneous_layers_config_path",
     "is_hybrid_model",
-    "moe_shared_expert_gate",
-    "moe_use_shared_expert_gate",
     "mtp_num_layers",
     "multi_latent_attention",
     "qk_l2_norm",

@@ -150,10 +150,16 @@ Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
 /// The experts of every token: one MLP, as wide as all of them.
 Value ModelBuilder::buildSharedExperts(Value input) {
   int64_t width = model.moe().shared_experts() * model.moe().ffn();
-  return buildMlp(input, [&](Value x, StringRef name) {
+  Value result = buildMlp(input, [&](Value x, StringRef name) {
     return linear(x, ("mlp.shared." + name).str(),
                   name == "down" ? model.hidden() : width);
   });
+  if (!model.moe().shared_expert_gate())
+    return result;
+  Value gate = linear(input, "mlp.shared_gate", 1);
+  return builder.create<xf::RowGateOp>(
+      at("mlp.shared_gate", "model.moe.shared_expert_gate"), result.getType(),
+      result, gate);
 }
 
 Value ModelBuilder::buildExperts(Value input) {

@@ -148,7 +148,7 @@ static void checkExpertGroups(const Moe &moe, ConstraintErrors &errors) {
                    std::to_string(moe.top_k()) + "); write more topk_groups");
 }
 
-/// S30 to S33, S47.
+/// S30 to S33, S47, S91.
 static void checkExperts(const Model &model, ConstraintErrors &errors) {
   const Moe &moe = model.moe();
   if (!moe.has_experts()) {
@@ -167,6 +167,10 @@ static void checkExperts(const Model &model, ConstraintErrors &errors) {
                "model.moe.expert_capacity_bound bounds the rows of ranks that "
                "drop none, and capacity_factor has tokens dropped; write one "
                "of them");
+  if (moe.shared_expert_gate() && moe.shared_experts() == 0)
+    errors.add(91, "model.moe.shared_expert_gate",
+               "shared_expert_gate is of shared experts; write how many "
+               "(shared_experts), or leave it out");
   if (model.mlp_bias())
     errors.add(32, "model.mlp_bias",
                "experts have no biases; write mlp_bias: false");

@@ -158,6 +158,9 @@ static void addExperts(ParameterList &list, const ResolvedKind &kind) {
   list.matrix("mlp.shared.up.weight", Role::Up, shared, hidden, "model.moe");
   list.matrix("mlp.shared.down.weight", Role::Down, hidden, shared, "model.moe",
               residualScale(kind));
+  if (moe.shared_expert_gate())
+    list.matrix("mlp.shared_gate.weight", Role::Router, 1, hidden,
+                "model.moe.shared_expert_gate");
 }
 
 std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,

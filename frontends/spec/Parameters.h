@@ -24,6 +24,7 @@
 ///   layers.{i}.mlp.router.weight                     [experts, hidden]
 ///   layers.{i}.mlp.experts.{gate,up,down}.weight     [experts, out, in]
 ///   layers.{i}.mlp.shared.{gate,up,down}.weight      [out, in]
+///   layers.{i}.mlp.shared_gate.weight                [1, hidden]
 ///   final_norm.{weight,bias}              [hidden]
 ///   head_transform.{weight,bias}          [hidden, hidden], [hidden]
 ///   head_norm.{weight,bias}               [hidden], both with head_transform

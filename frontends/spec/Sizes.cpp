@@ -147,7 +147,8 @@ static CheckedSize feedForwardSize(const ResolvedKind &kind) {
            hidden * model.moe().ffn() * (inward + 1) *
                (CheckedSize(model.moe().experts()) +
                 model.moe().shared_experts()) +
-           hidden * model.moe().experts();
+           hidden * (CheckedSize(model.moe().experts()) +
+                     (model.moe().shared_expert_gate() ? 1 : 0));
   case LayerKind::NO_FEED_FORWARD:
     return 0;
   }

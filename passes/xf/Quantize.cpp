@@ -76,12 +76,15 @@ private:
 
 } // namespace
 
-/// Whether `value` decides where tokens go, which takes more digits.
+/// Whether `value` decides where tokens go, or how much of what all tokens'
+/// experts make they take, which takes more digits.
 static bool reachesRouter(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (isa<ReshapeOp, CastOp>(user))
       return reachesRouter(user->getResult(0));
-    return isa<RouterOp, RouterProbabilitiesOp, RouterZLossOp>(user);
+    auto gate = dyn_cast<RowGateOp>(user);
+    return isa<RouterOp, RouterProbabilitiesOp, RouterZLossOp>(user) ||
+           (gate && gate.getGate() == value);
   });
 }
 

@@ -200,6 +200,18 @@ static std::vector<NameRow> qwenExpertRows() {
   };
 }
 
+static std::vector<NameRow> sharedExpertRows() {
+#define HOCKET_SHARED(NAME) "model.layers.{i}.mlp.shared_expert." NAME ".weight"
+  return {
+      {HOCKET_SHARED("gate_proj"), {"layers.{i}.mlp.shared.gate.weight"}},
+      {HOCKET_SHARED("up_proj"), {"layers.{i}.mlp.shared.up.weight"}},
+      {HOCKET_SHARED("down_proj"), {"layers.{i}.mlp.shared.down.weight"}},
+      {"model.layers.{i}.mlp.shared_expert_gate.weight",
+       {"layers.{i}.mlp.shared_gate.weight"}},
+  };
+#undef HOCKET_SHARED
+}
+
 /// BERT's, with the heads of masked tokens and of the order of texts.
 static std::vector<NameRow> bertRows() {
 #define HOCKET_LAYER(NAME) "bert.encoder.layer.{i}." NAME
@@ -251,6 +263,10 @@ std::span<const NameTable> checkpoint::nameTables() {
       {"mixtral", "", with(llamaRows(), mixtralRows()), buffers},
       {"qwen2", "", with(llamaRows(), qkvBiasRows()), buffers},
       {"qwen3", "", qwen3, buffers},
+      {"qwen2_moe", "",
+       with(with(with(llamaRows(), qkvBiasRows()), qwenExpertRows()),
+            sharedExpertRows()),
+       buffers},
       {"qwen3_moe", "", with(qwen3, qwenExpertRows()), buffers},
       {"smollm3", "", with(llamaRows(), allBiases), buffers},
       {"gemma3_text", "", with(with(gemma3Rows(), attentionBias), qkNormRows()),

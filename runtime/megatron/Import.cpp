@@ -53,7 +53,8 @@ static constexpr NameRow kOutsideLayers[] = {
     {"head.weight", "output_layer.weight"},
 };
 
-/// Up to ".weight" or ".bias". What is taken of qkv and of fc1 is said below.
+/// Up to ".weight" or ".bias", which gate_weight does not have. What is taken
+/// of qkv and of fc1 is said below.
 static constexpr NameRow kInLayer[] = {
     {"attention_norm", "input_layernorm"},
     {"attention.q", "self_attention.linear_qkv"},
@@ -70,6 +71,7 @@ static constexpr NameRow kInLayer[] = {
     {"mlp.shared.gate", "mlp.shared_experts.linear_fc1"},
     {"mlp.shared.up", "mlp.shared_experts.linear_fc1"},
     {"mlp.shared.down", "mlp.shared_experts.linear_fc2"},
+    {"mlp.shared_gate", "mlp.shared_experts.gate_weight"},
     {"mlp.experts.gate", "mlp.experts.{e}.linear_fc1"},
     {"mlp.experts.up", "mlp.experts.{e}.linear_fc1"},
     {"mlp.experts.down", "mlp.experts.{e}.linear_fc2"},
@@ -136,7 +138,9 @@ static StatusOr<Source> sourceOf(const TensorSpec &ours, uint64_t expert,
     return invalidArgument("Megatron-LM's models have no place for tensor '" +
                            std::string(name) + "'");
   source.theirs = "decoder." + std::string(name.substr(0, begin + 1)) +
-                  std::string(row->theirs) + std::string(name.substr(end));
+                  std::string(row->theirs);
+  if (module != "mlp.shared_gate")
+    source.theirs += name.substr(end);
   if (size_t at = source.theirs.find("{e}"); at != std::string::npos)
     source.theirs.replace(at, 3, std::to_string(expert));
   takeWithinLayer(module, weights, source);

@@ -18,6 +18,7 @@
 ///   decoder.layers.{i}.mlp.router.weight
 ///   decoder.layers.{i}.mlp.experts.{e}.linear_fc{1,2}.weight
 ///   decoder.layers.{i}.mlp.shared_experts.linear_fc{1,2}.weight
+///   decoder.layers.{i}.mlp.shared_experts.gate_weight
 ///   decoder.final_layernorm.{weight,bias}
 ///   output_layer.weight
 ///

@@ -48,7 +48,7 @@ const ModelRow test::droppingExperts = {
     "Dropping",
     LLAMA "moe { experts: 12 top_k: 2 ffn: 24 capacity_factor: 0.75 "
           "scores: SIGMOID groups: 4 topk_groups: 2 bias_rate: "
-          "0.01 shared_experts: 1 } "};
+          "0.01 shared_experts: 1 shared_expert_gate: true } "};
 
 const ModelRow test::patterned = {
     "Patterned",

@@ -216,6 +216,8 @@ def add_experts(config, add, name):
     add_mlp(config, add, name + "experts.", ffn, (experts,))
     if shared := config.moe.get("shared_experts", 0):
         add_mlp(config, add, name + "shared.", shared * ffn)
+    if config.moe.get("shared_expert_gate", False):
+        add(name + "shared_gate", (1, config.hidden))
 
 
 def initial_weights(config, generator, dtype=torch.float32):
@@ -505,7 +507,11 @@ class Model:
             result = result + share[..., e : e + 1] * self.dense(x, one, "")
         result = self.rounded(result)
         if moe.get("shared_experts", 0):
-            result = result + self.dense(x, weights, name + "shared.")
+            shared = self.dense(x, weights, name + "shared.")
+            if moe.get("shared_expert_gate", False):
+                gate = self.linear(x, weights, name + "shared_gate").sigmoid()
+                shared = self.rounded(gate * shared)
+            result = result + shared
         return result
 
     def add_router_loss(self, scores, logits, load):

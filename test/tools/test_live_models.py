@@ -83,6 +83,10 @@ MODELS = {
     "qwen3_moe": ("qwen3_moe", {**SIZES, "head_dim": 16, "moe_intermediate_size": 24,
                                 "num_experts": 4, "num_experts_per_tok": 2,
                                 "norm_topk_prob": True, "mlp_only_layers": [0]}),
+    "qwen2_moe": ("qwen2_moe", {**SIZES, "moe_intermediate_size": 12,
+                                "shared_expert_intermediate_size": 24,
+                                "num_experts": 4, "num_experts_per_tok": 2,
+                                "mlp_only_layers": [1]}),
     "qwen2 with windows": ("qwen2", {**SIZES, "use_sliding_window": True,
                                      "sliding_window": 5, "max_window_layers": 1}),
     "qwen3_moe, dense between": ("qwen3_moe", {

@@ -133,3 +133,13 @@ LogicalResult GatedGradientOp::verify() {
     return failure();
   return checkSameType(*this, 12, "up_grad", getUpGrad(), getGate());
 }
+
+LogicalResult RowGateGradientOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRowGate(*this, getInput(), getGate())) ||
+      failed(checkSameType(*this, 110, "grad", getGrad(), getInput())) ||
+      failed(
+          checkSameType(*this, 110, "input_grad", getInputGrad(), getInput())))
+    return failure();
+  return checkSameType(*this, 110, "gate_grad", getGateGrad(), getGate());
+}

@@ -278,6 +278,23 @@ LogicalResult GatedOp::verify() {
   return checkSameType(*this, 12, "result", getResult(), getGate());
 }
 
+LogicalResult hocket::xf::checkRowGate(Operation *op, Value input, Value gate) {
+  SmallVector<int64_t> rows(shapeOf(input));
+  if (rows.empty())
+    return op->emitOpError("X110: input is a scalar, which has no rows");
+  rows.back() = 1;
+  if (failed(checkElement(op, 110, "gate", gate, elementOf(input))))
+    return failure();
+  return checkShape(op, 110, "gate", gate, rows);
+}
+
+LogicalResult RowGateOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRowGate(*this, getInput(), getGate())))
+    return failure();
+  return checkSameType(*this, 110, "result", getResult(), getInput());
+}
+
 LogicalResult DropoutOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkSameType(*this, 12, "result", getResult(), getInput())) ||

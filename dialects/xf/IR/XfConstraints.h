@@ -57,6 +57,10 @@ mlir::LogicalResult checkSameType(mlir::Operation *op, int number,
                                   llvm::StringRef what, mlir::Value value,
                                   mlir::Value like);
 
+/// X110: `gate` has a number for each row of `input`, of its type.
+mlir::LogicalResult checkRowGate(mlir::Operation *op, mlir::Value input,
+                                 mlir::Value gate);
+
 /// The two 8-bit types.
 inline bool isF8(mlir::Type element) {
   return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(element);

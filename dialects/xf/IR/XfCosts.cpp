@@ -161,6 +161,10 @@ OpCost GatedOp::getCost() {
 OpCost GatedGradientOp::getCost() {
   return elementwise(*this, getGate(), 2 * activationFlops(getKind()) + 3);
 }
+OpCost RowGateOp::getCost() { return elementwise(*this, getInput(), 1); }
+OpCost RowGateGradientOp::getCost() {
+  return elementwise(*this, getInput(), 3);
+}
 OpCost DropoutOp::getCost() { return elementwise(*this, getInput(), 1); }
 OpCost AddOp::getCost() { return elementwise(*this, getLhs(), 1); }
 OpCost MultiplyOp::getCost() { return elementwise(*this, getLhs(), 1); }

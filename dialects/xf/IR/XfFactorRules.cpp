@@ -253,6 +253,27 @@ FactorRule NormOp::getFactorRule() {
   return b.result(with(rows, width)).rule;
 }
 
+/// Rows are whole: a gate's gradient is a sum over one.
+static FactorRule rowGateRule(Operation *op, Value input) {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(input).drop_back());
+  TensorFactors wide = with(rows, b.whole(shapeOf(input).back())),
+                narrow = with(rows, b.whole(1));
+  auto dimsOf = [&](Value value) {
+    return shapeOf(value) == shapeOf(input) ? wide : narrow;
+  };
+  for (Value operand : op->getOperands())
+    b.operand(dimsOf(operand));
+  for (Value result : op->getResults())
+    b.result(dimsOf(result));
+  return b.rule;
+}
+
+FactorRule RowGateOp::getFactorRule() { return rowGateRule(*this, getInput()); }
+FactorRule RowGateGradientOp::getFactorRule() {
+  return rowGateRule(*this, getInput());
+}
+
 FactorRule NormGradientOp::getFactorRule() {
   RuleBuilder b;
   TensorFactors rows =

@@ -168,6 +168,22 @@ def Xf_GatedGradientOp : Xf_Op<"gated_gradient"> {
   let results = (outs Xf_Tensor:$gate_grad, Xf_Tensor:$up_grad);
 }
 
+def Xf_RowGateGradientOp : Xf_Op<"row_gate_gradient"> {
+  let summary = "gradients of rows times the sigmoids of their numbers";
+  let description = [{
+    With `s = sigmoid(gate)`: `input_grad = grad * s`, and `gate_grad = s (1 - s)` times
+    the row's sum of `grad * input`.
+
+    ```mlir
+    %dx, %dg = xf.row_gate_gradient %dy, %x, %g : (tensor<4x8x64xf32>, tensor<4x8x64xf32>, tensor<4x8x1xf32>) -> (tensor<4x8x64xf32>, tensor<4x8x1xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$input,
+                       Xf_Tensor:$gate);
+  let results = (outs Xf_Tensor:$input_grad, Xf_Tensor:$gate_grad);
+}
+
 def Xf_CrossEntropyGradientOp : Xf_Op<"cross_entropy_gradient",
     [AttrSizedOperandSegments]> {
   let summary = "gradient of the cross-entropy by the logits";

@@ -241,6 +241,15 @@ SmallVector<Value> GatedOp::buildGradient(OpBuilder &builder,
   return SmallVector<Value>(gradient.getResults());
 }
 
+SmallVector<Value> RowGateOp::buildGradient(OpBuilder &builder,
+                                            ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  auto gradient = builder.create<RowGateGradientOp>(
+      getLoc(), getInput().getType(), getGate().getType(), grad, getInput(),
+      getGate());
+  return SmallVector<Value>(gradient.getResults());
+}
+
 /// Linear in its input: the same mask, on the gradient.
 SmallVector<Value> DropoutOp::buildGradient(OpBuilder &builder,
                                             ValueRange grads) {

@@ -230,6 +230,21 @@ def Xf_GatedOp : Xf_ModelOp<"gated"> {
   let results = (outs Xf_Tensor:$result);
 }
 
+def Xf_RowGateOp : Xf_ModelOp<"row_gate"> {
+  let summary = "each row times the sigmoid of a number of its own";
+  let description = [{
+    `result = sigmoid(gate) * input`, where `gate` has one number a row: how much of
+    what all tokens' experts make a token takes (`Qwen2-MoE`).
+
+    ```mlir
+    %y = xf.row_gate %x, %g : (tensor<4x8x64xf32>, tensor<4x8x1xf32>) -> tensor<4x8x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Xf_Tensor:$gate);
+  let results = (outs Xf_Tensor:$result);
+}
+
 def Xf_DropoutOp : Xf_ModelOp<"dropout", [AttrSizedOperandSegments]> {
   let summary = "drops elements at random";
   let description = [{

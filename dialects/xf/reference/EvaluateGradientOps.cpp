@@ -233,6 +233,23 @@ LogicalResult GatedGradientOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
+LogicalResult RowGateGradientOp::evaluate(EvaluationContext &, Tensors operands,
+                                          Results &results) {
+  ReferenceTensor input = operands[0], gate = operands[2];
+  int64_t width = input.dim(-1);
+  for (int64_t row = 0; row < gate.size(); ++row) {
+    double open = 1 / (1 + std::exp(-operands[2][row])), sum = 0;
+    for (int64_t i = row * width; i < (row + 1) * width; ++i) {
+      sum += operands[0][i] * operands[1][i];
+      input[i] *= open;
+    }
+    gate[row] = open * (1 - open) * sum;
+  }
+  results.push_back(std::move(input));
+  results.push_back(std::move(gate));
+  return success();
+}
+
 LogicalResult CrossEntropyGradientOp::evaluate(EvaluationContext &,
                                                Tensors operands,
                                                Results &results) {

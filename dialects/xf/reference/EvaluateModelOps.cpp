@@ -162,6 +162,16 @@ LogicalResult GatedOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
+LogicalResult RowGateOp::evaluate(EvaluationContext &, Tensors operands,
+                                  Results &results) {
+  ReferenceTensor result = operands[0];
+  int64_t width = result.dim(-1);
+  for (int64_t i = 0; i < result.size(); ++i)
+    result[i] /= 1 + std::exp(-operands[1][i / width]);
+  results.push_back(std::move(result));
+  return success();
+}
+
 LogicalResult DropoutOp::evaluate(EvaluationContext &context, Tensors operands,
                                   Results &results) {
   ReferenceTensor result = operands[0];

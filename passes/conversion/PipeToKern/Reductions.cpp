@@ -129,6 +129,41 @@ Values lower(OpBuilder &builder, xf::NormGradientOp op) {
   return results;
 }
 
+/// Between 0 and 1, of a row's number.
+static Scalar sigmoid(Scalar x) { return 1.0 / (1.0 + exp(-x)); }
+
+Values lower(OpBuilder &builder, xf::RowGateOp op) {
+  RegionShape shape{
+      "row_gate",
+      spaceOf(op.getInput().getType()),
+      {{op.getInput(), Access::Full}, {op.getGate(), Access::Row}},
+      {{op.getResult().getType(), Access::Full}},
+      {}};
+  auto rows = buildRows(builder, op.getLoc(), shape,
+                        [](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                          return {in[0] * sigmoid(in[1])};
+                        });
+  return Values(rows.getOutputs());
+}
+
+Values lower(OpBuilder &builder, xf::RowGateGradientOp op) {
+  RegionShape shape{"row_gate_gradient",
+                    spaceOf(op.getInput().getType()),
+                    {{op.getGrad(), Access::Full},
+                     {op.getInput(), Access::Full},
+                     {op.getGate(), Access::Row}},
+                    {{op.getInputGrad().getType(), Access::Full},
+                     {op.getGateGrad().getType(), Access::Row}},
+                    {}};
+  auto rows = buildRows(builder, op.getLoc(), shape,
+                        [](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                          Scalar open = sigmoid(in[2]);
+                          return {in[0] * open,
+                                  open * (1.0 - open) * rowSum(in[0] * in[1])};
+                        });
+  return Values(rows.getOutputs());
+}
+
 Values lower(OpBuilder &builder, xf::SumLeadingOp op) {
   auto from = cast<RankedTensorType>(op.getInput().getType());
   auto to = cast<RankedTensorType>(op.getResult().getType());

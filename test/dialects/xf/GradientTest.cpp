@@ -222,6 +222,9 @@ static const GradientCase gradientCases[] = {
     {"geglu", "%g: tensor<3x5xf64>, %u: tensor<3x5xf64>", GATED("gelu")},
     {"geglu_tanh", "%g: tensor<3x5xf64>, %u: tensor<3x5xf64>",
      GATED("gelu_tanh")},
+    {"row_gate", "%x: tensor<3x5xf64>, %g: tensor<3x1xf64>",
+     "xf.row_gate %x, %g : (tensor<3x5xf64>, tensor<3x1xf64>) -> "
+     "tensor<3x5xf64>"},
     {"dropout", "%x: tensor<4x9xf64>, %n: i32",
      "xf.dropout %x, %n {probability = 0.3, stream = 2 : i32} : "
      "(tensor<4x9xf64>, i32) -> tensor<4x9xf64>"},

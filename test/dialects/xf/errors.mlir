@@ -187,6 +187,14 @@ func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<3x4xf32>, %g: tensor<3x4xf32>) {
+  // expected-error @+1 {{X110: gate has shape [3, 4], expected [3, 1]}}
+  %y = xf.row_gate %x, %g : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%g: tensor<3x4xf32>, %u: tensor<4xf32>) {
   // expected-error @+1 {{X12: up has shape [4], expected [3, 4]}}
   %y = xf.gated %g, %u {kind = #xf.activation_kind<silu>} : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>

@@ -70,6 +70,13 @@ func.func @gated(%g: tensor<4x64xf32>, %u: tensor<4x64xf32>) {
   return
 }
 
+// CHECK-LABEL: func @row_gate(
+// CHECK: xf.row_gate {{.*}}: (tensor<4x8x64xf32>, tensor<4x8x1xf32>) -> tensor<4x8x64xf32>
+func.func @row_gate(%x: tensor<4x8x64xf32>, %g: tensor<4x8x1xf32>) {
+  %y = xf.row_gate %x, %g : (tensor<4x8x64xf32>, tensor<4x8x1xf32>) -> tensor<4x8x64xf32>
+  return
+}
+
 // CHECK-LABEL: func @dropout(
 // CHECK: xf.dropout {{.*}}: (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
 func.func @dropout(%x: tensor<4x64xf32>, %layer: i32) {
@@ -183,6 +190,13 @@ func.func @activation_gradient(%dy: tensor<4x64xf32>, %x: tensor<4x64xf32>) {
 // CHECK: xf.gated_gradient {{.*}}: (tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x64xf32>) -> (tensor<4x64xf32>, tensor<4x64xf32>)
 func.func @gated_gradient(%dy: tensor<4x64xf32>, %g: tensor<4x64xf32>, %u: tensor<4x64xf32>) {
   %dg, %du = xf.gated_gradient %dy, %g, %u {kind = #xf.activation_kind<silu>} : (tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x64xf32>) -> (tensor<4x64xf32>, tensor<4x64xf32>)
+  return
+}
+
+// CHECK-LABEL: func @row_gate_gradient(
+// CHECK: xf.row_gate_gradient {{.*}}: (tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x1xf32>) -> (tensor<4x64xf32>, tensor<4x1xf32>)
+func.func @row_gate_gradient(%dy: tensor<4x64xf32>, %x: tensor<4x64xf32>, %g: tensor<4x1xf32>) {
+  %dx, %dg = xf.row_gate_gradient %dy, %x, %g : (tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x1xf32>) -> (tensor<4x64xf32>, tensor<4x1xf32>)
   return
 }
 

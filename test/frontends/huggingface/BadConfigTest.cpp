@@ -45,19 +45,22 @@ const BadConfig badConfigs[] = {
      "config.json:1:25: H1: is not JSON: expected the end of the text"},
     {"{}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, "
-     "llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, "
+     "llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2 or bert"},
     {"{\"model_type\": null}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
-     "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, "
+     "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
+     "gemma3_text, olmo2, "
      "granite, nemotron, stablelm, starcoder2 or bert"},
     {"{\"model_type\": 3}",
      "config.json:1:2: H2: model_type is 3; supported "
-     "are gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, "
+     "are gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, "
+     "smollm3, "
      "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2 or bert"},
     {"{\"model_type\": \"t5\"}",
      "config.json:1:2: H2: model_type is \"t5\"; supported are gpt2, llama, "
-     "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, "
+     "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
+     "gemma3_text, olmo2, "
      "granite, nemotron, stablelm, starcoder2 or bert"},
     {"{\"model_type\": \"bert\", \"is_decoder\": true}",
      "config.json: H4: a bert config needs the key \"vocab_size\""},
@@ -190,6 +193,11 @@ const BadKey badKeys[] = {
      "\"moe_intermediate_size\": 3",
      "H3: mlp_only_layers is a list or an object; write a list of whole "
      "numbers"},
+    {"qwen2_moe",
+     "\"shared_expert_intermediate_size\": 7, \"num_experts\": 4, "
+     "\"moe_intermediate_size\": 3",
+     "H5: shared_expert_intermediate_size is 7; supported are multiples of "
+     "moe_intermediate_size (3)"},
     {"mixtral", "\"router_jitter_noise\": 0.1, \"num_local_experts\": 4",
      "H5: router_jitter_noise is 0.1; only 0 is supported"},
     {"qwen3", "\"layer_types\": 3",

@@ -151,6 +151,28 @@ const Published published[] = {
         moe { experts: 128 top_k: 8 ffn: 768 })",
      30532122624},
     {R"({
+  "architectures": ["Qwen2MoeForCausalLM"], "attention_dropout": 0.0,
+  "bos_token_id": 151643, "decoder_sparse_step": 1, "eos_token_id": 151643,
+  "hidden_act": "silu", "hidden_size": 2048, "initializer_range": 0.02,
+  "intermediate_size": 5632, "max_position_embeddings": 8192,
+  "max_window_layers": 21, "model_type": "qwen2_moe",
+  "moe_intermediate_size": 1408, "norm_topk_prob": false,
+  "num_attention_heads": 16, "num_experts": 60, "num_experts_per_tok": 4,
+  "num_hidden_layers": 24, "num_key_value_heads": 16,
+  "output_router_logits": false, "rms_norm_eps": 1e-06,
+  "rope_theta": 1000000.0, "router_aux_loss_coef": 0.001,
+  "shared_expert_intermediate_size": 5632, "sliding_window": 32768,
+  "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+  "use_cache": true, "use_sliding_window": false, "vocab_size": 151936
+})",
+     R"(layers: 24 hidden: 2048 heads: 16 kv_heads: 16 ffn: 5632
+        vocab_size: 151936 max_positions: 8192 norm: RMS_NORM norm_eps: 1e-6
+        activation: SWIGLU position: ROTARY rope { theta: 1000000 }
+        bias: false attention_qkv_bias: true tied_embeddings: false
+        moe { experts: 60 top_k: 4 ffn: 1408 renormalise: false
+              shared_experts: 4 shared_expert_gate: true })",
+     14315784192},
+    {R"({
   "architectures": ["SmolLM3ForCausalLM"], "attention_bias": false,
   "attention_dropout": 0.0, "hidden_act": "silu", "hidden_size": 2048,
   "initializer_range": 0.02, "intermediate_size": 11008,
@@ -342,7 +364,8 @@ TEST(Config, WhatBalancesOnlyInTrainingDoesNotMatter) {
   EXPECT_EQ(
       familyOf(model).status().message(),
       "H6: no family of Hugging Face that is supported (gpt2, llama, "
-      "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, "
+      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
+      "gemma3_text, olmo2, "
       "granite, nemotron, stablelm, starcoder2 or bert) expresses this model; "
       "the nearest, mixtral, cannot express model.moe");
 }
@@ -423,7 +446,8 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
   };
   const std::string prefix =
       "H6: no family of Hugging Face that is supported (gpt2, llama, mistral, "
-      "mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, granite, "
+      "mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, gemma3_text, "
+      "olmo2, granite, "
       "nemotron, stablelm, starcoder2 or bert) expresses this model; the "
       "nearest, ";
   const Case cases[] = {

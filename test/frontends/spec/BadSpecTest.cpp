@@ -302,6 +302,10 @@ const BadOverride badOverrides[] = {
      "false moe { experts: 4 capacity_factor: 1 beyond_bound: RERUN } }",
      "S90: steps are run again where there is no room for tokens, and "
      "capacity_factor has these dropped; leave one of them out"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 bias: "
+     "false moe { experts: 4 shared_expert_gate: true } }",
+     "S91: shared_expert_gate is of shared experts; write how many "
+     "(shared_experts), or leave it out"},
     {"model.moe={experts: 4 bias_rate: 2}",
      "S10: model.moe.bias_rate is 2; write a number of at least 0 and at most "
      "1"},

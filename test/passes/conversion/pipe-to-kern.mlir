@@ -93,6 +93,15 @@ func.func @gated(%g: tensor<4x8xbf16>, %u: tensor<4x8xbf16>) -> (tensor<4x8xbf16
   return %1, %2 : tensor<4x8xbf16>, tensor<4x8xbf16>
 }
 
+// CHECK-LABEL: func.func @row_gate
+func.func @row_gate(%x: tensor<4x8xbf16>, %g: tensor<4x1xbf16>) -> (tensor<4x8xbf16>, tensor<4x1xbf16>) {
+  // CHECK: kern.rows "row_gate" [4 x 8]
+  %0 = xf.row_gate %x, %g : (tensor<4x8xbf16>, tensor<4x1xbf16>) -> tensor<4x8xbf16>
+  // CHECK: kern.rows "row_gate_gradient" {{.*}} -> (tensor<4x8xbf16> as full, tensor<4x1xbf16> as row)
+  %1, %2 = xf.row_gate_gradient %0, %x, %g : (tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x1xbf16>) -> (tensor<4x8xbf16>, tensor<4x1xbf16>)
+  return %1, %2 : tensor<4x8xbf16>, tensor<4x1xbf16>
+}
+
 // CHECK-LABEL: func.func @norms
 func.func @norms(%x: tensor<2x4x8xbf16>, %w: tensor<8xf32>, %b: tensor<8xf32>, %d: tensor<2x4x8xbf16>)
     -> (tensor<2x4x8xbf16>, tensor<2x4x8xbf16>) {

@@ -77,7 +77,8 @@ private:
     bool hasNorms = isOneOf({"qwen3", "qwen3_moe", "gemma3_text"});
     uint64_t headDim = hasNorms || family == "nemotron" ? 4 : 2;
     uint64_t keys = (isOneOf({"gpt2", "bert"}) ? 2 : 1) * headDim;
-    bool bias = isOneOf({"gpt2", "qwen2", "stablelm", "starcoder2", "bert"});
+    bool bias = isOneOf(
+        {"gpt2", "qwen2", "qwen2_moe", "stablelm", "starcoder2", "bert"});
     addLinear(attention + "q", 2 * headDim, 4, bias);
     addLinear(attention + "k", keys, 4, bias);
     addLinear(attention + "v", keys, 4, bias);
@@ -96,7 +97,8 @@ private:
     for (const char *name : {"attention_post_norm", "mlp_post_norm"})
       if (isOneOf({"gemma3_text", "olmo2"}))
         addNorm(layer + name);
-    if (family == "mixtral" || (family == "qwen3_moe" && index > 0))
+    if (family == "mixtral" ||
+        (isOneOf({"qwen2_moe", "qwen3_moe"}) && index > 0))
       return addExperts(layer + "mlp.", family == "mixtral" ? 6 : 3);
     if (!isOneOf({"gpt2", "nemotron", "starcoder2", "bert"}))
       addLinear(layer + "mlp.gate", 6, 4, false);
@@ -108,6 +110,12 @@ private:
     add(mlp + "experts.gate.weight", {3, ffn, 4});
     add(mlp + "experts.up.weight", {3, ffn, 4});
     add(mlp + "experts.down.weight", {3, 4, ffn});
+    if (family != "qwen2_moe")
+      return;
+    addLinear(mlp + "shared.gate", 6, 4, false);
+    addLinear(mlp + "shared.up", 6, 4, false);
+    addLinear(mlp + "shared.down", 4, 6, false);
+    addLinear(mlp + "shared_gate", 1, 4, false);
   }
 
   std::string family;
@@ -339,7 +347,8 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
       "'layers.0.attention.q_norm.weight'");
   EXPECT_EQ(message([](EditedModel &m) { m.family = "t5"; }),
             "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
-            "qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, granite, nemotron, "
+            "qwen3, qwen2_moe, qwen3_moe, smollm3, gemma3_text, olmo2, "
+            "granite, nemotron, "
             "stablelm, bert, starcoder2; found 't5'");
 }
 

@@ -69,6 +69,13 @@ FAMILIES = {
         num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
         head_dim=2, num_local_experts=3, tie_word_embeddings=False,
     ),
+    "qwen2_moe": transformers.Qwen2MoeConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6,
+        moe_intermediate_size=3, shared_expert_intermediate_size=6,
+        num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
+        max_position_embeddings=8, num_experts=3, num_experts_per_tok=2,
+        mlp_only_layers=[0], tie_word_embeddings=False,
+    ),
     "qwen3_moe": transformers.Qwen3MoeConfig(
         vocab_size=5, hidden_size=4, intermediate_size=6,
         moe_intermediate_size=3, num_hidden_layers=2, num_attention_heads=2,
@@ -163,6 +170,7 @@ def canonical_llama(w, config):
         ("self_attn.", "attention."), ("_proj.", "."),
         ("block_sparse_moe.", "mlp."), (".w1.", ".gate."), (".w3.", ".up."),
         (".w2.", ".down."), ("mlp.gate.weight", "mlp.router.weight"),
+        ("shared_expert.", "shared."), ("shared_expert_gate", "shared_gate"),
     ]
     out, experts = {}, {}
     for theirs, tensor in w.items():
