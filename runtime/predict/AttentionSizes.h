@@ -13,8 +13,9 @@
 
 namespace hocket {
 
-/// The integers of attention_forward, attention_backward and their shards, as
-/// kernels/library/Library.h lists them.
+/// The integers of attention_forward, attention_backward, their shards and
+/// those of documents, as kernels/library/Library.h lists them. Where documents
+/// begin is data, which no program knows: a sequence counts as one of them.
 struct AttentionSizes {
   double sequences = 0, queries = 0, keys = 0;
   double heads = 0, headDim = 0;

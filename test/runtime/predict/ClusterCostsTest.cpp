@@ -109,6 +109,9 @@ TEST_F(ClusterCost, AttentionOfAShardCountsItsKeys) {
   double flops = 4.0 * 16 * 4096 * 4096 * 128 / 2;
   EXPECT_DOUBLE_EQ(seconds(whole), gap + times.attention(flops, 4096, 128));
   EXPECT_DOUBLE_EQ(seconds(shard), gap + times.attention(2 * flops, 8192, 128));
+  // Where documents begin nobody knows: one may fill the sequence.
+  shard.mutable_library()->set_op("attention_forward_documents");
+  EXPECT_DOUBLE_EQ(seconds(shard), gap + times.attention(2 * flops, 8192, 128));
 }
 
 /// The terms of a step: a GEMM, and a collective beside it on stream 1 that
