@@ -223,8 +223,8 @@ Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
           seesAll() ? UnitAttr() : builder.getUnitAttr(),
           builder.getI64IntegerAttr(window), real(scoreScale()), real(drop),
           builder.getI32IntegerAttr(drop > 0 ? AttentionStream : 0),
-          builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
-          builder.getI64IntegerAttr(0))
+          builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
+          DenseI64ArrayAttr(), builder.getI64IntegerAttr(0))
       .getResult();
 }
 
@@ -435,7 +435,7 @@ Value ModelBuilder::learnedPositions(RankedTensorType type) {
         location, rows,
         builder.create<xf::PositionsOp>(
             location, RankedTensorType::get({sequence}, builder.getI32Type()),
-            Value(), builder.getI64IntegerAttr(0),
+            Value(), builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
             builder.getI64IntegerAttr(0)),
         table, Value());
   if (sequence < model.max_positions())
@@ -454,7 +454,8 @@ Value ModelBuilder::buildRopeTable(const Model &rotary) {
         location, tensor({batch, sequence, half, 2}), positions, frequencies);
   return builder.create<xf::RopeTableOp>(
       location, tensor({sequence, half, 2}), Value(), frequencies,
-      builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0));
+      builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
+      builder.getI64IntegerAttr(0));
 }
 
 void ModelBuilder::buildRopeTables() {

@@ -70,8 +70,8 @@ KernelError checkShape(const AttentionShape &s) {
        {at.firstQuery, at.firstKey, at.firstSequence, at.firstHead})
     if (first < 0 || first > INT32_MAX)
       return "attention: a shard starts outside of the whole";
-  if (at.part < 0 || (at.part > 0 && wholeSequence(s) % (2 * at.part)))
-    return "attention: a sequence is no even number of parts";
+  if (!isStorable(at.part, at.rounds, wholeSequence(s)))
+    return "attention: a sequence is no even number of parts in every round";
   return nullptr;
 }
 

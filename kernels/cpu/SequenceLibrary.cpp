@@ -23,7 +23,8 @@ KernelError runPositions(const LibraryCall &call, Workers &) {
     return "positions: the first row is out of range";
   auto *result = static_cast<int32_t *>(at(call, 0));
   for (int64_t i = 0; i < n[0]; ++i)
-    result[i] = static_cast<int32_t>(storedPosition(first + i, n[2], n[1]));
+    result[i] = static_cast<int32_t>(
+        storedPosition(first + i, n[2], roundsAt(n, 3), n[1]));
   return nullptr;
 }
 

@@ -23,7 +23,7 @@
 ///   T; int batch, queries, keys, heads, kvHeads, dim, window; bool causal,
 ///   documents (the call has positions: of documents that share sequences where
 ///   causal, else how many keys a query sees);
-///   Integer part, sequence, wholeHeads; float scale, dropoutScale;
+///   Integer part, rounds, sequence, wholeHeads; float scale, dropoutScale;
 ///   unsigned dropoutThreshold (0: no dropout)
 ///
 //===----------------------------------------------------------------------===//

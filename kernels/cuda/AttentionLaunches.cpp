@@ -15,7 +15,7 @@ namespace {
 /// What the integers of a call say, of a shard or of what is whole.
 struct Sizes {
   int64_t dtype, batch, queries, heads, kvHeads, dim, causal, window;
-  int64_t keys, wholeHeads, sequence, part, behind, stream;
+  int64_t keys, wholeHeads, sequence, part, rounds, behind, stream;
   bool drops;
   bool documents; ///< Positions are read: of documents, or ends of padding.
 
@@ -28,8 +28,8 @@ private:
   explicit Sizes(std::span<const int64_t> n)
       : dtype(n[0]), batch(n[1]), queries(n[2]), heads(n[3]), kvHeads(n[4]),
         dim(n[5]), causal(n[6]), window(n[7]), keys(n[2]), wholeHeads(n[3]),
-        sequence(n[2]), part(0), behind(0), stream(n.back()), drops(false),
-        documents(false) {
+        sequence(n[2]), part(0), rounds(attentionRounds(n)), behind(0),
+        stream(n.back()), drops(false), documents(false) {
     if (n.size() > 9)
       keys = n[8], wholeHeads = n[9], sequence = n[10], part = n[11],
       behind = n[12];
@@ -51,6 +51,7 @@ std::string shapeText(const CudaRequest &request) {
       .constant("bool", "causal", s.causal != 0 ? "true" : "false")
       .constant("bool", "documents", s.documents ? "true" : "false")
       .number("Integer", "part", s.part)
+      .number("Integer", "rounds", s.rounds)
       .number("Integer", "sequence", s.sequence)
       .number("Integer", "wholeHeads", s.wholeHeads)
       .real("scale", static_cast<float>(request.floats[0]))

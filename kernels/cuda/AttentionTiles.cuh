@@ -181,10 +181,12 @@ template <class Shape> HOCKET_DEVICE int positionOf(Integer first, int row) {
   if constexpr (Shape::part == 0) {
     return at;
   } else {
-    constexpr int part = Shape::part, parts = Shape::sequence / Shape::part;
-    int stored = at / part;
-    int number = stored % 2 ? parts - 1 - stored / 2 : stored / 2;
-    return number * part + at % part;
+    constexpr int part = Shape::part, own = 2 * Shape::rounds;
+    constexpr int width = Shape::sequence / (Shape::part * Shape::rounds);
+    int stored = at / part, mine = stored % own, rank = stored / own;
+    int round = Shape::rounds > 1 ? mine / 2 : 0;
+    int number = mine % 2 ? width - 1 - rank : rank;
+    return (round * width + number) * part + at % part;
   }
 }
 

@@ -65,11 +65,14 @@ HOCKET_DEVICE void randomWords(const RandomKey &key, unsigned long long first,
 }
 
 /// The place of row `row` of a dim of `rows` that is stored in parts of `part`
-/// (kernels/reference/TensorShard.h).
+/// (kernels/reference/Positions.h).
+template <int Rounds = 1>
 HOCKET_DEVICE Integer unfold(Integer row, Integer rows, Integer part) {
-  Integer stored = row / part, last = rows / part - 1;
-  Integer number = stored % 2 != 0 ? last - stored / 2 : stored / 2;
-  return number * part + row % part;
+  Integer stored = row / part, width = rows / (part * Rounds);
+  Integer own = stored % (2 * Rounds), rank = stored / (2 * Rounds);
+  Integer round = Rounds > 1 ? own / 2 : 0;
+  Integer number = own % 2 != 0 ? width - 1 - rank : rank;
+  return (round * width + number) * part + row % part;
 }
 
 } // namespace hocket::cuda

@@ -26,16 +26,19 @@ HOCKET_DEVICE bool isPlace(Integer first, unsigned *fault) {
 }
 
 /// The position of the row that is stored at `at` (0 as part: in order).
+template <int Rounds>
 HOCKET_DEVICE Integer storedPosition(Integer at, Integer part, Integer whole) {
-  return part == 0 ? at : unfold(at, whole, part);
+  return part == 0 ? at : unfold<Rounds>(at, whole, part);
 }
 
 /// Budget: 32 registers; a thread: 330 instructions, 1 store.
+template <int Rounds = 1>
 HOCKET_DEVICE void positions(int *result, Integer rows, Integer whole,
                              Integer part, Integer first, unsigned *fault) {
   Integer row = Integer(blockIdx.x) * 256 + threadIdx.x;
   if (isPlace(first, fault) && row < rows)
-    result[row] = static_cast<int>(storedPosition(first + row, part, whole));
+    result[row] =
+        static_cast<int>(storedPosition<Rounds>(first + row, part, whole));
 }
 
 /// Entry `at` of a table, of a position and a frequency.
@@ -51,6 +54,7 @@ HOCKET_DEVICE void storeTurn(float *table, Integer at, double position,
 /// Budget: 32 registers; a thread: 750 instructions, 8 loads, 2 stores.
 /// Over: 40 bytes of stack: sines of great angles have their bits of 2/pi
 /// there.
+template <int Rounds = 1>
 HOCKET_DEVICE void ropeTable(const double *frequencies, float *table,
                              Integer rows, Integer half, Integer whole,
                              Integer part, Integer first, unsigned *fault) {
@@ -58,7 +62,8 @@ HOCKET_DEVICE void ropeTable(const double *frequencies, float *table,
   if (!isPlace(first, fault) || at >= rows * half)
     return;
   Integer row = quotient(at, half);
-  auto position = static_cast<double>(storedPosition(first + row, part, whole));
+  auto position =
+      static_cast<double>(storedPosition<Rounds>(first + row, part, whole));
   storeTurn(table, at, position, frequencies[at - row * half]);
 }
 

@@ -65,10 +65,19 @@ static KernelError passFrequencies(LaunchText &text,
   return nullptr;
 }
 
+/// The template argument of kernels whose rows' rounds, if they are several,
+/// are integer `at`.
+static std::vector<std::string> roundsText(Integers n, size_t at) {
+  int64_t rounds = roundsAt(n, at);
+  if (rounds == 1)
+    return {};
+  return {std::to_string(rounds)};
+}
+
 KernelError launchRopeTable(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   bool shard = n.size() > 2;
-  LaunchText text("Rope.cuh", "ropeTable");
+  LaunchText text("Rope.cuh", "ropeTable", roundsText(n, 4));
   if (KernelError error = passFrequencies(text, request))
     return error;
   text.out("table", "float", 0);
@@ -90,7 +99,7 @@ KernelError launchRopeTableAt(const CudaRequest &request, CudaCall &call) {
 
 KernelError launchPositions(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
-  LaunchText text("Rope.cuh", "positions");
+  LaunchText text("Rope.cuh", "positions", roundsText(n, 3));
   text.out("result", "int", 0).size("rows", n[0]).size("whole", n[1]);
   text.size("part", n[2]).scalar("first", 0).fault();
   return addLaunch(call, text, blocksOf(n[0], 256), 256);

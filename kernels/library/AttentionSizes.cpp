@@ -38,19 +38,18 @@ KernelError attentionSizes(Integers n, Floats floats,
 /// As attentionSizes, of a shard: what is whole stands before the stream.
 KernelError attentionShardSizes(Integers n, Floats floats,
                                 std::array<int64_t, 3> &sizes) {
-  if (n.size() != 14)
+  if (n.size() != 14 && n.size() != 15)
     return kCount;
   std::array<int64_t, 9> shard;
   std::copy_n(n.begin(), 8, shard.begin());
-  shard[8] = n[13];
+  shard[8] = n.back();
   if (KernelError error = attentionSizes(shard, floats, sizes))
     return error;
   // Keys, and the whole that random numbers are counted over.
   Size size;
   sizes[1] = size(bytesOf(typeOf(n[0])), {n[1], n[8], n[4], n[5]});
   size(1, {n[1], n[9], n[10], n[10]});
-  bool even = n[11] >= 0 && n[11] <= INT32_MAX &&
-              (n[11] == 0 || n[10] % (2 * n[11]) == 0);
+  bool even = isStoredIn(n.first(n.size() - 1), 13, n[11], n[10]);
   bool within = n[9] >= n[3] && n[10] >= n[2] && n[10] >= n[8];
   bool behind = n[12] >= 0 && (n[12] == 0 || n[12] < n[10]);
   return size.bad || !within || !even || !behind ? kDimension : nullptr;

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kernels/library/Library.h"
 #include "kernels/library/LibraryCall.h"
 
 namespace hocket::kernels::library {
@@ -44,7 +45,8 @@ RopeTableArguments ropeTableArguments(const LibraryCall &call) {
   if (call.buffers.size() == 2)
     args.positions = ids(call, 0);
   if (n.size() > 2)
-    args.first = call.scalars[0], args.part = n[3], args.whole = n[2];
+    args.first = call.scalars[0], args.part = n[3],
+    args.rounds = roundsAt(n, 4), args.whole = n[2];
   return args;
 }
 
@@ -99,6 +101,7 @@ static AttentionShape attentionShape(const LibraryCall &call) {
   AttentionPlace &place = shape.place;
   shape.keys = n[8];
   place.heads = n[9], place.sequence = n[10], place.part = n[11];
+  place.rounds = attentionRounds(n);
   place.firstQuery = call.scalars[3], place.firstKey = call.scalars[4];
   // Around the end of the sequence; the call refuses what is out of range.
   if (n[12] > 0 && place.firstKey >= 0 && place.firstKey < n[10])

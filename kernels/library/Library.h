@@ -24,13 +24,15 @@
 /// rope_table          buffers: table f32[S, d/2, 2] (out)
 ///                     integers: S, d; floats: d/2 radians per position
 /// rope_table_shard    buffers: table f32[S, d/2, 2] (out), of a shard
-///                     integers: S, d, whole sequence, part; floats: d/2
-///                     radians per position; scalars: first row
+///                     integers: S, d, whole sequence, part, rounds (left
+///                     out if 1); floats: d/2 radians per position; scalars:
+///                     first row
 /// rope_table_at       buffers: positions i32[T], table f32[T, d/2, 2] (out)
 ///                     integers: T, d; floats: d/2 radians per position
 /// positions           buffers: result i32[S] (out) (kernels/reference/
 ///                     Positions.h)
-///                     integers: S, whole sequence, part; scalars: first row
+///                     integers: S, whole sequence, part, rounds (left out
+///                     if 1); scalars: first row
 /// rope                buffers: x[B, S, n, d], table f32[S, r/2, 2],
 ///                     y[B, S, n, d] (out; may be x)
 ///                     integers: dtype, B, S, n, d, inverse (0 or 1), r <= d
@@ -48,10 +50,11 @@
 ///                     as attention_forward and attention_backward of a shard
 ///                     of more: q, o [B, S, n, d], k, v [B, K, g, d]
 ///                     integers: dtype, B, S, n, g, d, causal, window, K,
-///                     whole heads, whole sequence, part, behind, random
-///                     stream; scalars: seed, step, element base, first query,
-///                     first key, first sequence, first head (AttentionPlace
-///                     in kernels/reference/Attention.h; the keys are those
+///                     whole heads, whole sequence, part, behind, rounds
+///                     (left out if 1), random stream; scalars: seed, step,
+///                     element base, first query, first key, first sequence,
+///                     first head (AttentionPlace in
+///                     kernels/reference/Attention.h; the keys are those
 ///                     `behind` rows before, around the end of the sequence)
 /// attention_forward_documents, attention_backward_documents
 ///                     as the two of a shard, of sequences that documents
@@ -207,6 +210,15 @@ struct LibraryOp {
 
 /// The op called `name`, or null.
 const LibraryOp *findLibraryOp(std::string_view name);
+
+/// `rounds` of a call, integer `at` unless it is left out.
+inline int64_t roundsAt(std::span<const int64_t> integers, size_t at) {
+  return integers.size() > at ? integers[at] : 1;
+}
+/// The same of attention; the last integer is the stream.
+inline int64_t attentionRounds(std::span<const int64_t> integers) {
+  return roundsAt(integers.first(integers.size() - 1), 13);
+}
 
 /// All ops, in the order above.
 std::span<const LibraryOp> libraryOps();

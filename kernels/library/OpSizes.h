@@ -46,6 +46,13 @@ inline KernelError checkCounts(Integers n, size_t integers, Floats floats,
   return floats.size() == reals ? nullptr : kFloats;
 }
 
+/// Whether sequences of `whole` can be stored in parts of `part` and the rounds
+/// of a call, integer `at`, which is left out where it is 1.
+inline bool isStoredIn(Integers n, size_t at, int64_t part, int64_t whole) {
+  bool isLeftOut = n.size() <= at;
+  return (isLeftOut || n[at] > 1) && isStorable(part, roundsAt(n, at), whole);
+}
+
 /// Multiplies dimensions and bytes; remembers if any was out of range.
 struct Size {
   bool bad = false;

@@ -63,11 +63,6 @@ KernelError accumulateSizes(Integers n, Floats floats, Bytes bytes) {
 // Positions
 //===----------------------------------------------------------------------===//
 
-/// Whether rows in parts of `part` make up a sequence of `whole`.
-static bool isEven(int64_t part, int64_t whole) {
-  return part == 0 || (part > 0 && part <= whole && whole % (2 * part) == 0);
-}
-
 KernelError ropeTableSizes(Integers n, Floats floats, Bytes bytes) {
   if (n.size() != 2)
     return kCount;
@@ -79,12 +74,12 @@ KernelError ropeTableSizes(Integers n, Floats floats, Bytes bytes) {
 }
 
 KernelError ropeTableShardSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 4)
+  if (n.size() != 4 && n.size() != 5)
     return kCount;
   Size size;
   bytes[0] = size(4, {n[0], n[1]});
   size(1, {n[2]});
-  if (size.bad || n[1] % 2 || n[2] < n[0] || !isEven(n[3], n[2]))
+  if (size.bad || n[1] % 2 || n[2] < n[0] || !isStoredIn(n, 4, n[3], n[2]))
     return kDimension;
   return static_cast<int64_t>(floats.size()) == n[1] / 2 ? nullptr : kFloats;
 }
@@ -101,12 +96,16 @@ KernelError ropeTableAtSizes(Integers n, Floats floats, Bytes bytes) {
 }
 
 KernelError positionsSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 3, floats, 0))
+  if (KernelError error =
+          checkCounts(n.first(std::min<size_t>(n.size(), 3)), 3, floats, 0))
     return error;
+  if (n.size() > 4)
+    return kCount;
   Size size;
   bytes[0] = size(4, {n[0]});
   size(1, {n[1]});
-  return size.bad || n[1] < n[0] || !isEven(n[2], n[1]) ? kDimension : nullptr;
+  bool isEven = isStoredIn(n, 3, n[2], n[1]);
+  return size.bad || n[1] < n[0] || !isEven ? kDimension : nullptr;
 }
 
 KernelError ropeSizes(Integers n, Floats floats, Bytes bytes) {

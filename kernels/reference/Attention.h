@@ -50,6 +50,7 @@ struct AttentionPlace {
   int64_t sequence = 0; ///< whole; 0: `keys`
   int64_t heads = 0;    ///< whole; 0: those of the call
   int64_t firstSequence = 0, firstHead = 0;
+  int64_t rounds = 1; ///< that parts are dealt out in
 };
 
 /// Sizes, mask and dropout, the same forward and backward.
@@ -98,7 +99,8 @@ struct AttentionBackwardArguments {
 /// The position of row `row` of a shard that starts at `first`.
 [[gnu::always_inline]] inline int64_t positionOf(const AttentionShape &s,
                                                  int64_t first, int64_t row) {
-  return storedPosition(first + row, s.place.part, wholeSequence(s));
+  return storedPosition(first + row, s.place.part, s.place.rounds,
+                        wholeSequence(s));
 }
 
 /// The first position that query `row` of sequence `b`, at position `i`, sees.

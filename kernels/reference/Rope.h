@@ -30,17 +30,17 @@ struct RopeTableArguments {
   const double *frequencies = nullptr; ///< [headDim / 2], radians per position
   View table;                          ///< [sequence, headDim / 2, (cos, sin)]
   /// Row r has the position that is stored at first + r of `whole` in parts of
-  /// `part` (Positions.h).
-  int64_t first = 0, part = 0, whole = 0;
+  /// `part`, dealt out in `rounds` (Positions.h).
+  int64_t first = 0, part = 0, rounds = 1, whole = 0;
   const int32_t *positions = nullptr; ///< [sequence]; not null: the rows'
 };
 
 /// The position of row `row`.
 [[gnu::always_inline]] inline int64_t
 tablePosition(const RopeTableArguments &args, int64_t row) {
-  return args.positions
-             ? args.positions[row]
-             : storedPosition(args.first + row, args.part, args.whole);
+  return args.positions ? args.positions[row]
+                        : storedPosition(args.first + row, args.part,
+                                         args.rounds, args.whole);
 }
 
 struct RopeArguments {

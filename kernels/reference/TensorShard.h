@@ -12,9 +12,9 @@
 ///
 ///   shard = [3, 2], whole = [3, 8], dims = [1], parts = [0], starts = [4]
 ///
-/// A dim whose part p is not 0 is not stored in order but as the parts of p
-/// rows 0, the last, 1, the last but one, ... (as in Attention.h), and starts
-/// count in that order. Rows 2, 3, 4, 5 of 8, the second pair of parts of 2:
+/// A dim whose part p is not 0 is not stored in order but in parts of p rows
+/// that are dealt out in `rounds` (Positions.h), and starts count in that
+/// order. Rows 2, 3, 4, 5 of 8, the second pair of parts of 2:
 ///
 ///   shard = [4], whole = [8], dims = [0], parts = [2], starts = [4]
 ///
@@ -22,6 +22,8 @@
 
 #ifndef HOCKET_KERNELS_REFERENCE_TENSORSHARD_H
 #define HOCKET_KERNELS_REFERENCE_TENSORSHARD_H
+
+#include "kernels/reference/Positions.h"
 
 #include <cstdint>
 #include <span>
@@ -32,9 +34,11 @@ using Sizes = std::span<const int64_t>;
 
 /// What is known of a shard before it runs. `shard` and `whole` have a size
 /// for each dim; `dims` are those that it has a start in, in ascending order,
-/// with one of `parts` each.
+/// with one of `parts` each; all that are stored in parts are dealt out in as
+/// many rounds.
 struct ShardShape {
   Sizes shard, whole, dims, parts;
+  int64_t rounds = 1;
 };
 
 /// What is wrong with a shard, or null.
@@ -45,6 +49,7 @@ inline const char *shardError(const ShardShape &p) {
     return "there is a length of parts for each dim with a start";
   int64_t room = int64_t(1) << 48;
   size_t next = 0;
+  bool isOrdered = true;
   for (size_t dim = 0; dim < p.shard.size(); ++dim) {
     int64_t size = p.shard[dim], whole = p.whole[dim];
     if (size < 1 || size > whole)
@@ -57,21 +62,15 @@ inline const char *shardError(const ShardShape &p) {
       continue;
     }
     int64_t part = p.parts[next++];
-    if (part < 0 || (part > 0 && whole % part != 0))
-      return "a dim consists of whole parts";
+    if (part != 0 && !isStorable(part, p.rounds, whole))
+      return "a dim consists of an even number of parts in every round";
+    isOrdered &= part == 0;
   }
+  if (isOrdered && p.rounds != 1)
+    return "there are rounds of parts alone";
   return next == p.dims.size()
              ? nullptr
              : "starts are in dims of the tensor, in ascending order";
-}
-
-/// The place of row `row` of a dim of `rows` that is stored in parts.
-inline int64_t unfold(int64_t row, int64_t rows, int64_t part) {
-  if (part == 0)
-    return row;
-  int64_t stored = row / part, last = rows / part - 1;
-  int64_t number = stored % 2 != 0 ? last - stored / 2 : stored / 2;
-  return number * part + row % part;
 }
 
 /// The place in the whole tensor of element `element` of the shard, both
@@ -85,7 +84,8 @@ inline int64_t wholeElement(const ShardShape &p, Sizes starts,
     element /= p.shard[dim];
     if (next > 0 && p.dims[next - 1] == static_cast<int64_t>(dim)) {
       --next;
-      at = unfold(starts[next] + at, p.whole[dim], p.parts[next]);
+      at = storedPosition(starts[next] + at, p.parts[next], p.rounds,
+                          p.whole[dim]);
     }
     result += at * stride;
     stride *= p.whole[dim];

@@ -9,6 +9,7 @@
 #include "test/kernels/AttentionTensors.h"
 
 #include <gtest/gtest.h>
+#include <utility>
 
 namespace hocket::kernels::test {
 namespace {
@@ -174,15 +175,22 @@ Array rowsOf(const Array &whole, DType dtype, int64_t batch, int64_t width,
   return shard;
 }
 
-/// Positions in the order of zigzag shards, or as they come (part = 0).
-std::vector<int64_t> storedOrder(const AttentionShape &s) {
+/// Positions in the order of the shards of `ranks`, of each round a part from
+/// its beginning and one from its end, or as they come (part = 0).
+std::vector<int64_t> storedOrder(const AttentionShape &s, int64_t ranks) {
   std::vector<int64_t> order;
-  int64_t part = s.place.part > 0 ? s.place.part : s.keys;
-  int64_t parts = s.keys / part;
-  for (int64_t p = 0; p < parts; ++p)
-    for (int64_t i = 0; i < part; ++i)
-      order.push_back((p % 2 && parts > 1 ? parts - 1 - p / 2 : p / 2) * part +
-                      i);
+  int64_t part = s.place.part, round = s.keys / s.place.rounds;
+  auto add = [&](int64_t first, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+      order.push_back(first + i);
+  };
+  if (part == 0)
+    add(0, s.keys);
+  for (int64_t rank = 0; rank < ranks && part > 0; ++rank)
+    for (int64_t first = 0; first < s.keys; first += round) {
+      add(first + rank * part, part);
+      add(first + round - (rank + 1) * part, part);
+    }
   return order;
 }
 
@@ -204,14 +212,17 @@ void checkShards(AttentionShape s, int64_t ranks, int64_t longest = 0) {
   TestWorkers workers(2);
   AttentionShape shard = s;
   shard.place.sequence = s.keys, shard.place.heads = s.heads + 1;
-  for (int64_t part : {int64_t(0), s.keys / (2 * ranks)}) {
+  int64_t half = s.keys / (2 * ranks); // of a shard
+  for (auto [part, rounds] :
+       {std::pair<int64_t, int64_t>{0, 1}, {half, 1}, {half / 2, 2}}) {
     s.place.part = shard.place.part = part;
-    std::vector<int64_t> order = storedOrder(s);
+    s.place.rounds = shard.place.rounds = rounds;
+    std::vector<int64_t> order = storedOrder(s, ranks);
     shard.queries = s.keys / ranks;
     std::vector<double> dk(whole.dk.size()), dv(whole.dv.size());
     for (int64_t rank = 0; rank < ranks; ++rank) {
       SCOPED_TRACE("rank " + std::to_string(rank) + " part " +
-                   std::to_string(part));
+                   std::to_string(part) + " rounds " + std::to_string(rounds));
       shard.place.firstQuery = rank * shard.queries;
       std::vector<int64_t> rows(order.begin() + shard.place.firstQuery,
                                 order.begin() + shard.place.firstQuery +
@@ -443,7 +454,12 @@ TEST(Attention, RefusesWhatItCannotDo) {
                "attention: a shard starts outside of the whole");
   s.place.firstKey = 0, s.place.part = 3;
   EXPECT_STREQ(attentionForward(t.forward(s), workers),
-               "attention: a sequence is no even number of parts");
+               "attention: a sequence is no even number of parts in every "
+               "round");
+  s.place.part = 1, s.place.rounds = 3;
+  EXPECT_STREQ(attentionForward(t.forward(s), workers),
+               "attention: a sequence is no even number of parts in every "
+               "round");
 }
 
 } // namespace

@@ -40,6 +40,15 @@ TEST(TensorShard, RowsThatAreStoredInParts) {
             (Numbers{2, 3, 4, 5}));
 }
 
+/// Parts of one row in two rounds: 0, 3, 4, 7, then 1, 2, 5, 6.
+TEST(TensorShard, RowsThatAreDealtOutInRounds) {
+  Numbers shard{4}, whole{8}, dims{0}, parts{1};
+  EXPECT_EQ(elementsOf({shard, whole, dims, parts, 2}, {0}),
+            (Numbers{0, 3, 4, 7}));
+  EXPECT_EQ(elementsOf({shard, whole, dims, parts, 2}, {4}),
+            (Numbers{1, 2, 5, 6}));
+}
+
 /// A batch that is split, and sequences that are split twice.
 TEST(TensorShard, SeveralDims) {
   Numbers shard{1, 1, 2}, whole{2, 4, 2}, dims{0, 1}, parts{0, 1};
@@ -48,8 +57,9 @@ TEST(TensorShard, SeveralDims) {
 }
 
 TEST(TensorShard, WhatIsWrong) {
-  auto error = [](Numbers shard, Numbers whole, Numbers dims, Numbers parts) {
-    const char *text = shardError({shard, whole, dims, parts});
+  auto error = [](Numbers shard, Numbers whole, Numbers dims, Numbers parts,
+                  int64_t rounds = 1) {
+    const char *text = shardError({shard, whole, dims, parts, rounds});
     return std::string(text == nullptr ? "" : text);
   };
   EXPECT_EQ(error({2, 3}, {4, 3}, {0}, {0}), "");
@@ -62,6 +72,10 @@ TEST(TensorShard, WhatIsWrong) {
   EXPECT_NE(error({2, 3}, {4, 3}, {2}, {0}), "");
   EXPECT_NE(error({2, 2}, {4, 4}, {1, 0}, {0, 0}), "");
   EXPECT_NE(error({4}, {8}, {0}, {3}), "");
+  EXPECT_NE(error({4}, {12}, {0}, {4}), ""); // three parts
+  EXPECT_EQ(error({4}, {16}, {0}, {4}, 2), "");
+  EXPECT_NE(error({4}, {16}, {0}, {4}, 3), "");
+  EXPECT_NE(error({4}, {16}, {0}, {0}, 2), "");
   EXPECT_NE(error({1, 1}, {int64_t(1) << 30, int64_t(1) << 30}, {0, 1}, {0, 0}),
             "");
 }

@@ -78,6 +78,7 @@ class Kernel:
             return self.text
         known = {name: value for name, value in shape.items() if name not in SIZES}
         known["window"], known["part"] = shape["window"] != "0", shape.get("part", "0") != "0"
+        known["rounds"] = shape.get("rounds", "1") != "1"
         known["grouped"] = shape["heads"] != shape["kvHeads"]
         return f"{self.function} {self.threads} {sorted(known.items())}"
 

@@ -39,14 +39,17 @@ struct Integers {
     return b.create<arith::RemUIOp>(x, constant(y));
   }
 
-  /// kernels::unfold().
-  Value unfold(Value row, int64_t rows, int64_t part) const {
-    Value stored = div(row, part), half = div(stored, 2);
-    Value back = b.create<arith::SubIOp>(constant(rows / part - 1), half);
+  /// kernels::storedPosition().
+  Value unfold(Value row, const WholeElements::Dim &dim) const {
+    int64_t own = 2 * dim.rounds, width = dim.rows / (dim.part * dim.rounds);
+    Value stored = div(row, dim.part), rank = div(stored, own);
+    Value back = b.create<arith::SubIOp>(constant(width - 1), rank);
     Value odd = b.create<arith::CmpIOp>(arith::CmpIPredicate::ne,
                                         rem(stored, 2), constant(0));
-    Value number = b.create<arith::SelectOp>(odd, back, half);
-    return add(mul(number, part), rem(row, part));
+    Value number = b.create<arith::SelectOp>(odd, back, rank);
+    if (dim.rounds > 1)
+      number = add(number, mul(div(rem(stored, own), 2), width));
+    return add(mul(number, dim.part), rem(row, dim.part));
   }
 };
 } // namespace
@@ -59,7 +62,7 @@ static Value placeIn(LoopBuilder &b, const WholeElements::Dim &dim,
     row = integers.add(row, integers.like(first));
   }
   if (dim.part > 0)
-    row = integers.unfold(row, dim.rows, dim.part);
+    row = integers.unfold(row, dim);
   return integers.mul(row, dim.stride);
 }
 

@@ -152,8 +152,8 @@ void KernelWriter::writePlaces(unsigned id) {
       row = "Integer(" + names[starts[dim.start]] + ") * " + number(dim.inner) +
             " + " + row;
     if (dim.part > 0)
-      row = "unfold(" + row + ", " + number(dim.rows) + ", " +
-            number(dim.part) + ")";
+      row = "unfold" + (dim.rounds > 1 ? "<" + number(dim.rounds) + ">" : "") +
+            "(" + row + ", " + number(dim.rows) + ", " + number(dim.part) + ")";
     out.line("place += (" + row + ") * " + Twine(dim.stride) + ";");
     if (!last)
       out.line("at /= " + Twine(dim.extent) + ";");

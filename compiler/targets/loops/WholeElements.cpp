@@ -27,6 +27,7 @@ WholeElements::WholeElements(kern::KeepScaleOp op) {
     }
     if (start >= 0 && op.getDims()[start] == static_cast<int64_t>(i)) {
       dim.part = op.getParts()[start] * dim.inner;
+      dim.rounds = static_cast<int64_t>(op.getRounds());
       dim.start = start--;
     }
     dims.push_back(dim);

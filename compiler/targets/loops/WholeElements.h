@@ -31,6 +31,7 @@ public:
     int64_t inner;          ///< rows that a start or a part counts as one
     int start = -1;         ///< which of `at`, or -1
     int64_t part = 0;       ///< rows; 0: stored in order
+    int64_t rounds = 1;     ///< that parts are dealt out in
   };
 
   explicit WholeElements(kern::KeepScaleOp op);

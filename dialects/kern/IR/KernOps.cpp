@@ -203,7 +203,8 @@ static LogicalResult verifyShard(KeepScaleOp op) {
     return op.emitOpError("K19: has ") << op.getAt().size() << " starts of "
                                        << op.getDims().size() << " dims";
   if (const char *error = hocket::kernels::shardError(
-          {op.getShard(), op.getWhole(), op.getDims(), op.getParts()}))
+          {op.getShard(), op.getWhole(), op.getDims(), op.getParts(),
+           static_cast<int64_t>(op.getRounds())}))
     return op.emitOpError("K19: shard: ") << error;
   if (op.getShard().empty())
     return success();

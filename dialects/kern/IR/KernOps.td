@@ -120,7 +120,8 @@ def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure, AttrSizedOperandSegments]> {
     Where the region's elements, in row-major order, are those of a shard of a
     larger tensor, that is what is counted over: `shard` and `whole` are the
     shapes, `at` says where the shard starts in each of the dims `dims`, and
-    `parts` how each of them is stored (kernels/reference/TensorShard.h).
+    `parts` how each of them is stored, in `rounds`
+    (kernels/reference/TensorShard.h).
 
     ```mlir
     %k = kern.keep_scale %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.1, shard = array<i64: 4, 64>, stream = 3 : i32, whole = array<i64: 8, 64>}
@@ -131,7 +132,8 @@ def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure, AttrSizedOperandSegments]> {
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$shard,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$whole,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts,
+                       DefaultValuedAttr<I64Attr, "1">:$rounds);
   let results = (outs F32:$result);
   let assemblyFormat = "($instance^)? (`at` `(` $at^ `)`)? attr-dict";
 }

@@ -124,15 +124,12 @@ LogicalResult NormGradientOp::verify() {
 /// X36: rows in parts, perhaps a shard of more.
 template <typename OpT> static LogicalResult verifyRows(OpT op) {
   int64_t rows = shapeOf(op.getResult())[0];
-  int64_t part = op.getPart(), whole = op.getWhole();
+  int64_t whole = op.getWhole();
   if (op.getFirst() ? whole < rows : whole != 0)
     return op.emitOpError("X36: ")
            << rows << " rows are no shard of a sequence of " << whole;
-  int64_t all = whole > 0 ? whole : rows;
-  if (part < 0 || part > all || (part > 0 && all % (2 * part)))
-    return op.emitOpError("X36: ")
-           << all << " positions are no even number of parts of " << part;
-  return success();
+  return checkStored(op, 36, whole > 0 ? whole : rows, op.getPart(),
+                     op.getRounds());
 }
 
 LogicalResult PositionsOp::verify() {
@@ -184,7 +181,7 @@ LogicalResult RopeOp::verify() {
 /// X19: a shard of attention lies within the whole.
 template <typename OpT> static LogicalResult verifyShard(OpT op) {
   Shape query = shapeOf(op.getQuery());
-  int64_t part = op.getPart(), keys = shapeOf(op.getKey())[1];
+  int64_t keys = shapeOf(op.getKey())[1];
   int64_t positions = query[1];
   if (op.getPlace().size() != (op.getWhole() ? 4 : 0))
     return op.emitOpError("X19: has ")
@@ -204,10 +201,7 @@ template <typename OpT> static LogicalResult verifyShard(OpT op) {
   if (behind < 0 || (behind > 0 && (!op.getWhole() || behind >= positions)))
     return op.emitOpError("X19: keys cannot be ")
            << behind << " rows before the shard";
-  if (part < 0 || part > positions || (part > 0 && positions % (2 * part)))
-    return op.emitOpError("X19: ")
-           << positions << " positions are no even number of parts of " << part;
-  return success();
+  return checkStored(op, 19, positions, op.getPart(), op.getRounds());
 }
 
 /// X9 to X11, X18 and X19, shared by attention and its gradient.

@@ -176,6 +176,16 @@ LogicalResult hocket::xf::checkProbability(Operation *op, double probability) {
                            << " is not in [0, 1)";
 }
 
+LogicalResult hocket::xf::checkStored(Operation *op, int number,
+                                      int64_t positions, int64_t part,
+                                      int64_t rounds) {
+  if (kernels::isStorable(part, rounds, positions))
+    return success();
+  return violation(op, number)
+         << positions << " positions are no even number of parts of " << part
+         << " in each of " << rounds << (rounds == 1 ? " round" : " rounds");
+}
+
 LogicalResult hocket::xf::checkShard(Operation *op,
                                      const kernels::ShardShape &shard,
                                      size_t starts) {

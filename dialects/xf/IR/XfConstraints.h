@@ -108,8 +108,15 @@ mlir::LogicalResult checkProbability(mlir::Operation *op, double probability);
 /// What an op that draws random numbers for its input is a shard of.
 inline kernels::ShardShape shardOf(DropoutOp op) {
   Shape shard = shapeOf(op.getInput());
-  return {shard, op.getWhole().value_or(shard), op.getDims(), op.getParts()};
+  return {shard, op.getWhole().value_or(shard), op.getDims(), op.getParts(),
+          static_cast<int64_t>(op.getRounds())};
 }
+
+/// X19, X36 (`number`): `positions` can be stored in parts of `part` (0: in
+/// order) that are dealt out in `rounds`.
+mlir::LogicalResult checkStored(mlir::Operation *op, int number,
+                                int64_t positions, int64_t part,
+                                int64_t rounds);
 
 /// X38: a shard with `starts` starts is one of its whole.
 mlir::LogicalResult checkShard(mlir::Operation *op,

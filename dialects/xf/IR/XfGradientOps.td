@@ -104,8 +104,8 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
   let summary = "gradients of attention";
   let description = [{
     Gradients by query, key and value from the forward pass's operands, its
-    result and log-sum-exp (arXiv 2307.08691); `positions` as there. Of a shard (`part`, `whole`,
-    `place` and `behind` as in `xf.attention`) result and log-sum-exp are those of all keys,
+    result and log-sum-exp (arXiv 2307.08691); `positions` as there. Of a shard (`part`, `rounds`,
+    `whole`, `place` and `behind` as in `xf.attention`) result and log-sum-exp are those of all keys,
     and the gradients by key and value are those that the shard's queries give.
 
     ```mlir
@@ -127,6 +127,7 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
                        DefaultValuedAttr<I32Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$part,
+                       DefaultValuedAttr<I64Attr, "1">:$rounds,
                        OptionalAttr<DenseI64ArrayAttr>:$whole,
                        DefaultValuedAttr<I64Attr, "0">:$behind);
   let results = (outs Xf_Tensor:$query_grad, Xf_Tensor:$key_grad, Xf_Tensor:$value_grad);

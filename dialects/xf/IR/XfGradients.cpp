@@ -219,7 +219,7 @@ SmallVector<Value> AttentionOp::buildGradient(OpBuilder &builder,
       grad, getQuery(), getKey(), getValue(), getResult(), getLse(),
       getPositions(), getInstance(), getPlace(), getCausalAttr(),
       getWindowAttr(), getScaleAttr(), getDropoutAttr(), getStreamAttr(),
-      getPartAttr(), getWholeAttr(), getBehindAttr());
+      getPartAttr(), getRoundsAttr(), getWholeAttr(), getBehindAttr());
   SmallVector<Value> result(gradient.getResults());
   result.resize(getNumOperands()); // positions and numbers have none
   return result;

@@ -45,7 +45,7 @@ def Xf_PositionsOp : Xf_ModelOp<"positions"> {
   let summary = "the position of every row of a sequence";
   let description = [{
     `result[s] = s`, or, with `part` > 0, the position of the row that is stored
-    at `s` (see `xf.attention`). With `first` the rows are a shard that starts
+    at `s` (`part` and `rounds` as in `xf.attention`). With `first` the rows are a shard that starts
     there of a sequence of `whole`.
 
     ```mlir
@@ -54,6 +54,7 @@ def Xf_PositionsOp : Xf_ModelOp<"positions"> {
   }];
   let arguments = (ins Optional<I32>:$first,
                        DefaultValuedAttr<I64Attr, "0">:$part,
+                       DefaultValuedAttr<I64Attr, "1">:$rounds,
                        DefaultValuedAttr<I64Attr, "0">:$whole);
   let results = (outs Xf_Ids:$result);
 }
@@ -113,8 +114,8 @@ def Xf_RopeTableOp : Xf_ModelOp<"rope_table"> {
   let summary = "cosines and sines of the rotary embedding";
   let description = [{
     `result[s, i] = (cos(s * f_i), sin(s * f_i))` for the inverse frequencies
-    `f` (arXiv 2104.09864); scaled variants only change `f`. `first`, `part` and
-    `whole` are those of `xf.positions`.
+    `f` (arXiv 2104.09864); scaled variants only change `f`. `first`, `part`,
+    `rounds` and `whole` are those of `xf.positions`.
 
     ```mlir
     %t = xf.rope_table {inverse_frequencies = array<f64: 1.0, 0.01>} : () -> tensor<256x2x2xf32>
@@ -123,6 +124,7 @@ def Xf_RopeTableOp : Xf_ModelOp<"rope_table"> {
   let arguments = (ins Optional<I32>:$first,
                        DenseF64ArrayAttr:$inverse_frequencies,
                        DefaultValuedAttr<I64Attr, "0">:$part,
+                       DefaultValuedAttr<I64Attr, "1">:$rounds,
                        DefaultValuedAttr<I64Attr, "0">:$whole);
   let results = (outs Xf_Tensor:$result);
 }
@@ -164,9 +166,10 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
     instead how many keys of its sequence query `i` sees, the first ones: what
     is behind them is padding. Later queries see no fewer.
 
-    With `part` > 0 positions are stored out of order: sequences are cut into an
-    even number of parts of that many, and stored as part 0, the last, 1, the
-    last but one, ... Masks and random numbers go by position.
+    With `part` > 0 positions are stored out of order: sequences are cut into
+    parts of that many, and stored as part 0, the last, 1, the last but one, ...
+    That is one of `rounds`: in each of several, ranks take a pair of its parts
+    (kernels/reference/Positions.h). Masks and random numbers go by position.
 
     With `whole`, `[sequences, heads, positions]`, the tensors are a shard of
     such an attention: `key` and `value` may have other rows than `query`, and
@@ -190,6 +193,7 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
                        DefaultValuedAttr<I32Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$part,
+                       DefaultValuedAttr<I64Attr, "1">:$rounds,
                        OptionalAttr<DenseI64ArrayAttr>:$whole,
                        DefaultValuedAttr<I64Attr, "0">:$behind);
   let results = (outs Xf_Tensor:$result, Xf_Tensor:$lse);
@@ -258,8 +262,8 @@ def Xf_DropoutOp : Xf_ModelOp<"dropout", [AttrSizedOperandSegments]> {
     ```
 
     On a shard of a tensor of the shape `whole`, `at` says where in it the shard
-    starts, in each of the dims `dims`; `parts` says for each how it is stored
-    (kernels/reference/TensorShard.h).
+    starts, in each of the dims `dims`; `parts` says for each how it is stored,
+    in `rounds` (kernels/reference/TensorShard.h).
 
     ```mlir
     %y = xf.dropout %x, %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.1, stream = 2 : i32, whole = array<i64: 8, 64>} : (tensor<4x64xf32>, i32, i32) -> tensor<4x64xf32>
@@ -272,7 +276,8 @@ def Xf_DropoutOp : Xf_ModelOp<"dropout", [AttrSizedOperandSegments]> {
                        I32Attr:$stream,
                        OptionalAttr<DenseI64ArrayAttr>:$whole,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts,
+                       DefaultValuedAttr<I64Attr, "1">:$rounds);
   let results = (outs Xf_Tensor:$result);
   let assemblyFormat = [{
     $input (`,` $instance^)? (`at` `(` $at^ `)`)? attr-dict `:`

@@ -50,7 +50,8 @@ void DropoutOp::build(OpBuilder &builder, OperationState &state, Value input,
                       IntegerAttr stream) {
   build(builder, state, input.getType(), input, instance, ValueRange(),
         probability, stream, DenseI64ArrayAttr(),
-        builder.getDenseI64ArrayAttr({}), builder.getDenseI64ArrayAttr({}));
+        builder.getDenseI64ArrayAttr({}), builder.getDenseI64ArrayAttr({}),
+        builder.getI64IntegerAttr(1));
 }
 
 /// Nothing is dropped with probability 0.

@@ -25,7 +25,7 @@ struct Attention {
   uint32_t stream;
   SmallVector<int64_t, 3> whole; ///< sequences, heads, positions
   SmallVector<int64_t, 4> place; ///< first query, key, sequence, head
-  int64_t part;
+  int64_t part, rounds;
   const ReferenceTensor *positions; ///< As the op has them; null: none.
   const EvaluationContext &context;
 
@@ -36,10 +36,10 @@ struct Attention {
     return ((b * keys + s) * groups + h / (heads / groups)) * width;
   }
   int64_t queryPosition(int64_t i) const {
-    return storedPosition(place[0] + i, part, whole[2]);
+    return storedPosition(place[0] + i, part, rounds, whole[2]);
   }
   int64_t keyPosition(int64_t j) const {
-    return storedPosition(place[1] + j, part, whole[2]);
+    return storedPosition(place[1] + j, part, rounds, whole[2]);
   }
   bool sees(int64_t b, int64_t query, int64_t key) const {
     int64_t i = queryPosition(query), j = keyPosition(key);
@@ -98,6 +98,7 @@ static Attention attentionOf(OpT op, Tensors operands, unsigned tensors,
           whole,
           place,
           static_cast<int64_t>(op.getPart()),
+          static_cast<int64_t>(op.getRounds()),
           op.getPositions() ? &operands[tensors] : nullptr,
           context};
 }

@@ -95,7 +95,7 @@ static int64_t positionOf(OpT op, Tensors operands, int64_t row) {
   int64_t first = operands.empty() ? 0 : static_cast<int64_t>(operands[0][0]);
   int64_t rows = cast<ShapedType>(op.getType()).getDimSize(0);
   int64_t whole = op.getWhole() > 0 ? op.getWhole() : rows;
-  return storedPosition(first + row, op.getPart(), whole);
+  return storedPosition(first + row, op.getPart(), op.getRounds(), whole);
 }
 
 LogicalResult PositionsOp::evaluate(EvaluationContext &, Tensors operands,

@@ -60,10 +60,16 @@ double hocket::xf::activateGradient(ActivationKind kind, double x) {
   }
 }
 
-int64_t hocket::xf::storedPosition(int64_t at, int64_t part, int64_t whole) {
+int64_t hocket::xf::storedPosition(int64_t at, int64_t part, int64_t rounds,
+                                   int64_t whole) {
   if (part == 0)
     return at;
-  int64_t stored = at / part, half = stored / 2;
-  int64_t number = stored % 2 ? whole / part - 1 - half : half;
-  return number * part + at % part;
+  // Each rank's rows, and of them each round's, of which the second half is the
+  // mirror image of the first.
+  int64_t rows = 2 * part * rounds, rank = at / rows;
+  int64_t round = at % rows / (2 * part), row = at % (2 * part);
+  int64_t length = whole / rounds, begin = round * length;
+  if (row < part)
+    return begin + rank * part + row;
+  return begin + length - (rank + 1) * part + row - part;
 }

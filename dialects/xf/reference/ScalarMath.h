@@ -23,8 +23,8 @@ double activate(ActivationKind kind, double x);
 double activateGradient(ActivationKind kind, double x);
 
 /// The position of the row stored at `at`, of `whole` rows in parts of `part`
-/// (0: in order); see `part` of xf.attention.
-int64_t storedPosition(int64_t at, int64_t part, int64_t whole);
+/// (0: in order) and rounds; see `part` of xf.attention.
+int64_t storedPosition(int64_t at, int64_t part, int64_t rounds, int64_t whole);
 
 } // namespace hocket::xf
 

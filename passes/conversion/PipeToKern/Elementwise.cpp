@@ -105,7 +105,7 @@ Values lower(OpBuilder &builder, xf::DropoutOp op) {
             ArrayRef(numbers).drop_front(named ? 1 : 0),
             op.getProbabilityAttr(), op.getStreamAttr(),
             b.getDenseI64ArrayAttr(shard), b.getDenseI64ArrayAttr(whole),
-            op.getDimsAttr(), op.getPartsAttr());
+            op.getDimsAttr(), op.getPartsAttr(), op.getRoundsAttr());
         return {in[0] * Scalar{&b, scale}};
       },
       op->getOperands().drop_front());

@@ -161,6 +161,8 @@ static void addRows(OpBuilder &builder, OpTy op, Call &call) {
   int64_t rows = cast<RankedTensorType>(op.getType()).getDimSize(0);
   int64_t whole = op.getWhole() > 0 ? op.getWhole() : rows;
   call.integers.append({whole, static_cast<int64_t>(op.getPart())});
+  if (op.getRounds() > 1)
+    call.integers.push_back(static_cast<int64_t>(op.getRounds()));
   call.scalars = {orZero(builder, op.getLoc(), op.getFirst())};
 }
 
@@ -230,10 +232,12 @@ static void makeShard(OpBuilder &builder, OpTy op, Call &call) {
   int64_t heads = query.getDimSize(2), positions = query.getDimSize(1);
   if (auto whole = op.getWhole())
     heads = (*whole)[1], positions = (*whole)[2];
-  call.integers.insert(call.integers.end() - 1,
-                       {key.getDimSize(1), heads, positions,
-                        static_cast<int64_t>(op.getPart()),
-                        static_cast<int64_t>(op.getBehind())});
+  SmallVector<int64_t> whole = {key.getDimSize(1), heads, positions,
+                                static_cast<int64_t>(op.getPart()),
+                                static_cast<int64_t>(op.getBehind())};
+  if (op.getRounds() > 1)
+    whole.push_back(static_cast<int64_t>(op.getRounds()));
+  call.integers.insert(call.integers.end() - 1, whole.begin(), whole.end());
 }
 
 /// What forward and backward share: a call of `name`, or with a suffix.

@@ -135,7 +135,7 @@ func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
 
 func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
-    // expected-error @+1 {{K19: shard: a dim consists of whole parts}}
+    // expected-error @+1 {{K19: shard: a dim consists of an even number of parts in every round}}
     %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 5>, probability = 0.5, shard = array<i64: 8, 64>, stream = 0 : i32, whole = array<i64: 12, 64>}
     kern.yield %1 : f32
   }

@@ -341,8 +341,24 @@ func.func @f(%q: tensor<2x6x4x8xf32>, %k: tensor<2x12x2x8xf32>, %p: i32) {
 // -----
 
 func.func @f(%q: tensor<2x6x4x8xf32>) {
-  // expected-error @+1 {{X19: 6 positions are no even number of parts of 2}}
+  // expected-error @+1 {{X19: 6 positions are no even number of parts of 2 in each of 1 round}}
   %o, %l = xf.attention %q, %q, %q {causal, scale = 1.0, part = 2 : i64} : (tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x8xf32>) {
+  // expected-error @+1 {{X19: 8 positions are no even number of parts of 2 in each of 3 rounds}}
+  %o, %l = xf.attention %q, %q, %q {causal, scale = 1.0, part = 2 : i64, rounds = 3 : i64} : (tensor<2x8x4x8xf32>, tensor<2x8x4x8xf32>, tensor<2x8x4x8xf32>) -> (tensor<2x8x4x8xf32>, tensor<2x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x8xf32>) {
+  // expected-error @+1 {{X19: 8 positions are no even number of parts of 0 in each of 2 rounds}}
+  %o, %l = xf.attention %q, %q, %q {causal, scale = 1.0, rounds = 2 : i64} : (tensor<2x8x4x8xf32>, tensor<2x8x4x8xf32>, tensor<2x8x4x8xf32>) -> (tensor<2x8x4x8xf32>, tensor<2x4x8xf32>)
   return
 }
 
@@ -365,8 +381,16 @@ func.func @f(%p: i32) {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{X36: 8 positions are no even number of parts of 8}}
+  // expected-error @+1 {{X36: 8 positions are no even number of parts of 8 in each of 1 round}}
   %r = xf.positions {part = 8 : i64} : () -> tensor<8xi32>
+  return
+}
+
+// -----
+
+func.func @f(%p: i32) {
+  // expected-error @+1 {{X36: 16 positions are no even number of parts of 2 in each of 0 rounds}}
+  %r = xf.rope_table %p {inverse_frequencies = array<f64: 1.0>, part = 2 : i64, rounds = 0 : i64, whole = 16 : i64} : (i32) -> tensor<8x1x2xf32>
   return
 }
 
@@ -397,8 +421,16 @@ func.func @f(%x: tensor<4x8xf32>, %o: i32) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>, %o: i32) {
-  // expected-error @+1 {{X38: a dim consists of whole parts}}
+  // expected-error @+1 {{X38: a dim consists of an even number of parts in every round}}
   %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 3>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 8>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %o: i32) {
+  // expected-error @+1 {{X38: there are rounds of parts alone}}
+  %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.5, rounds = 2 : i64, stream = 1 : i32, whole = array<i64: 8, 8>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
   return
 }
 

@@ -459,10 +459,12 @@ xf.balance @state.bias counts(@state.counts) {rate = 0.001}
 
 // CHECK-LABEL: func @positions(
 // CHECK: xf.positions {part = 64 : i64} : () -> tensor<256xi32>
+// CHECK: xf.positions {part = 32 : i64, rounds = 4 : i64} : () -> tensor<256xi32>
 // CHECK: xf.positions %{{.*}} {part = 64 : i64, whole = 512 : i64} : (i32) -> tensor<256xi32>
 // CHECK: xf.rope_table %{{.*}} {inverse_frequencies = {{.*}}, whole = 512 : i64} : (i32) -> tensor<256x1x2xf32>
 func.func @positions(%first: i32) {
-  %p = xf.positions {part = 64 : i64} : () -> tensor<256xi32>
+  %p = xf.positions {part = 64 : i64, rounds = 1 : i64} : () -> tensor<256xi32>
+  %f = xf.positions {part = 32 : i64, rounds = 4 : i64} : () -> tensor<256xi32>
   %q = xf.positions %first {part = 64 : i64, whole = 512 : i64} : (i32) -> tensor<256xi32>
   %t = xf.rope_table %first {inverse_frequencies = array<f64: 1.0>, whole = 512 : i64} : (i32) -> tensor<256x1x2xf32>
   return

@@ -54,12 +54,15 @@ void addPositions(Cases &cases) {
       {"rope_table", {37, 10}, {1, 0.5, 0.1, 0.02, 1e-4}, {}, {of(f32)}});
   cases.push_back(
       {"rope_table_shard", {8, 4, 32, 4}, {1, 0.01}, {24}, {of(f32)}});
+  cases.push_back(
+      {"rope_table_shard", {16, 4, 32, 4, 2}, {1, 0.01}, {16}, {of(f32)}});
   cases.push_back({"rope_table_at",
                    {37, 6},
                    {1, 0.5, 0.02},
                    {},
                    {ids(0, 100000), of(f32)}});
   cases.push_back({"positions", {8, 32, 4}, {}, {24}, {ids(0, 1)}});
+  cases.push_back({"positions", {12, 36, 2, 3}, {}, {12}, {ids(0, 1)}});
   cases.push_back({"positions", {8, 32, 0}, {}, {3}, {ids(0, 1)}});
   for (int64_t dtype : {f32, bf16, f16})
     for (auto [d, rotated] :

@@ -229,6 +229,18 @@ func.func @attention_shard(%q: tensor<2x4x4x8xf32>, %k: tensor<2x8x2x8xf32>, %ze
   return %dq : tensor<2x4x4x8xf32>
 }
 
+// Rounds are said where there are several.
+// CHECK-LABEL: func.func @rounds
+func.func @rounds(%q: tensor<2x4x4x8xf32>, %p: tensor<2x4xi32>, %first: i32, %zero: i32) -> (tensor<2x4x4x8xf32>, tensor<4xi32>, tensor<4x4x2xf32>) {
+  // CHECK: kern.library "attention_forward_documents"({{.*}} integers = array<i64: 1, 2, 4, 4, 4, 8, 1, 0, 4, 4, 8, 1, 4, 2, 0>
+  %o, %lse = xf.attention %q, %q, %q positions %p from (%first, %first, %zero, %zero) {behind = 4 : i64, causal, scale = 0.125, part = 1 : i64, rounds = 2 : i64, whole = array<i64: 2, 4, 8>} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4xi32>, i32, i32, i32, i32) -> (tensor<2x4x4x8xf32>, tensor<2x4x4xf32>)
+  // CHECK: kern.library "positions"() {{.*}} integers = array<i64: 4, 8, 1, 2>
+  %i = xf.positions %first {part = 1 : i64, rounds = 2 : i64, whole = 8 : i64} : (i32) -> tensor<4xi32>
+  // CHECK: kern.library "rope_table_shard"() {{.*}} integers = array<i64: 4, 8, 8, 1, 2>
+  %t = xf.rope_table %first {inverse_frequencies = array<f64: 1.0, 0.1, 0.01, 0.001>, part = 1 : i64, rounds = 2 : i64, whole = 8 : i64} : (i32) -> tensor<4x4x2xf32>
+  return %o, %i, %t : tensor<2x4x4x8xf32>, tensor<4xi32>, tensor<4x4x2xf32>
+}
+
 // CHECK-LABEL: func.func @loss
 func.func @loss(%l: tensor<2x4x32xbf16>, %y: tensor<2x4xi32>, %d: tensor<f32>) -> (tensor<f32>, tensor<2x4x32xbf16>) {
   // CHECK: %[[L:.*]]:2 = kern.library "cross_entropy_forward"({{.*}}integers = array<i64: 2, 8, 32, 17>

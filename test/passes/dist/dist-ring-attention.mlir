@@ -35,6 +35,15 @@ func.func @backward(%q: tensor<1x8x4x4xbf16>, %k: tensor<1x8x2x4xbf16>, %v: tens
   return %dq, %dk, %dv : tensor<1x8x4x4xbf16>, tensor<1x8x2x4xbf16>, tensor<1x8x2x4xbf16>
 }
 
+// Every step is told in how many rounds positions are dealt out.
+// CHECK-LABEL: func.func @rounds(
+// CHECK-COUNT-2: xf.attention {{.*}}part = 2 : i64, rounds = 2 : i64
+func.func @rounds(%q: tensor<1x8x4x4xf32>, %k: tensor<1x8x2x4xf32>, %p: tensor<1x8xi32>, %zero: i32) -> tensor<1x8x4x4xf32> {
+  %first = dist.offset over ["cp"] step 8
+  %o, %lse = xf.attention %q, %k, %k positions %p from (%first, %first, %zero, %zero) {causal, scale = 0.5, part = 2 : i64, rounds = 2 : i64, whole = array<i64: 1, 4, 16>} : (tensor<1x8x4x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8xi32>, i32, i32, i32, i32) -> (tensor<1x8x4x4xf32>, tensor<1x4x8xf32>)
+  return %o : tensor<1x8x4x4xf32>
+}
+
 // All keys are there: no ring.
 // CHECK-LABEL: func.func @gathered(
 // CHECK-NOT: dist.shift

@@ -59,15 +59,16 @@ TEST(Dropout, BesideARowOperand) {
 }
 
 /// A shard [3, 4, cols] of [6, 8, cols], split in its first two dims, of which
-/// the second is stored in parts of `part` rows (0: in order).
-KernelText shardOf(int64_t cols, int64_t part) {
+/// the second is stored in parts of `part` rows (0: in order) in `rounds`.
+KernelText shardOf(int64_t cols, int64_t part, int64_t rounds) {
   std::string width = std::to_string(cols);
   KernelText text{12, cols, {{"full"}}, {{"full"}}};
   text.instances = 3;
   text.body = "%k = kern.keep_scale %i0 at(%i1, %i2) {dims = array<i64: 0, 1>, "
               "parts = array<i64: 0, " +
               std::to_string(part) +
-              ">, probability = 0.3, shard = array<i64: 3, 4, " + width +
+              ">, probability = 0.3, rounds = " + std::to_string(rounds) +
+              " : i64, shard = array<i64: 3, 4, " + width +
               ">, stream = 5 : i32, whole = array<i64: 6, "
               "8, " +
               width + R"(>}
@@ -81,11 +82,17 @@ KernelText shardOf(int64_t cols, int64_t part) {
 /// follow each other there or not, and whatever their length.
 TEST(Dropout, OfAShard) {
   for (int64_t cols : {1, 7, 16, 64, 130, 256})
-    for (int64_t part : {0, 1, 2, 4}) {
+    for (auto [part, rounds] : {std::pair<int64_t, int64_t>{0, 1},
+                                {1, 1},
+                                {2, 1},
+                                {4, 1},
+                                {1, 2},
+                                {2, 2},
+                                {1, 4}}) {
       Check check = scalars(3, 11);
       check.tolerance = {2e-7, 0};
       check.scalars.instances = {11, 3, 4};
-      expectKernel(shardOf(cols, part), check);
+      expectKernel(shardOf(cols, part, rounds), check);
     }
 }
 

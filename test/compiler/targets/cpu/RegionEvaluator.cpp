@@ -124,9 +124,10 @@ private:
     std::vector<int64_t> starts;
     for (Value start : op.getAt())
       starts.push_back(static_cast<int64_t>(at(start)[0]));
-    return kernels::wholeElement(
-        {op.getShard(), op.getWhole(), op.getDims(), op.getParts()}, starts,
-        element);
+    return kernels::wholeElement({op.getShard(), op.getWhole(), op.getDims(),
+                                  op.getParts(),
+                                  static_cast<int64_t>(op.getRounds())},
+                                 starts, element);
   }
 
   double keepScale(kern::KeepScaleOp op, int64_t row, int64_t col) {
