@@ -376,6 +376,7 @@ private:
     options.fuse = request.fuse;
     options.target = request.target;
     options.invariantGemms = request.invariantGemms;
+    options.leastPart = request.leastPart;
     if (request.target == "cuda")
       options.f8Layouts = cuda::f8LayoutsOf(request.architectures);
     return runPasses(

@@ -57,6 +57,9 @@ struct CompileRequest {
   bool fuse = true;
   /// cuda: forward GEMMs whose bits do not depend on their number of rows.
   bool invariantGemms = false;
+  /// The fewest positions of a part of a sequence that documents, and ranks,
+  /// share; for tests, whose sequences are short.
+  int64_t leastPart = PipelineOptions().leastPart;
   /// For who compiles many programs: kernels for CPUs that they share.
   std::shared_ptr<cpu::KernelObjects> kernelObjects;
   /// A program that needs more than its devices have is none the less one.

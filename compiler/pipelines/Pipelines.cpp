@@ -80,8 +80,11 @@ static void addXfPasses(OpPassManager &manager) {
 }
 
 /// Where each shard lives.
-static void addDistPasses(OpPassManager &manager) {
-  manager.addPass(createConvertXfToDist());
+static void addDistPasses(OpPassManager &manager,
+                          const PipelineOptions &options) {
+  ConvertXfToDistOptions placed;
+  placed.leastPart = options.leastPart;
+  manager.addPass(createConvertXfToDist(placed));
   // What a file says in place of the plan's seeds.
   manager.addPass(dist::createDistSeedShardings());
   // What the seeds imply for every op, then the shards of one device.
@@ -201,7 +204,7 @@ void hocket::addLevelPasses(OpPassManager &manager, Level level,
   case Level::Xf:
     return addXfPasses(manager);
   case Level::Dist:
-    return addDistPasses(manager);
+    return addDistPasses(manager, options);
   case Level::Pipe:
     return addPipePasses(manager, options);
   case Level::Kern:

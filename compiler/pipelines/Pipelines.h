@@ -38,6 +38,7 @@ struct PipelineOptions {
   std::string f8Layouts = "inner-fastest";
   bool invariantGemms = false; ///< kern-invariant-gemms, of cuda
   bool fuse = true;            ///< off: every op is its own kernel
+  int64_t leastPart = 128;     ///< of convert-xf-to-dist
   /// Of pipe-recompute, by pipeline rank.
   std::vector<int64_t> recomputeFixed, recomputeLeast;
 };

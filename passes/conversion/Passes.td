@@ -18,6 +18,10 @@ def ConvertXfToDist : Pass<"convert-xf-to-dist", "::mlir::ModuleOp"> {
     split parameters by their roles; a warning names a parameter without one, which
     stays whole on them.
 
+    Where ranks share sequences by position, these are stored so that each rank has
+    as much to attend to (kernels/reference/Positions.h): in one round of parts, or,
+    where documents share sequences, in as many rounds as leave parts long enough.
+
     ```mlir
     xf.variable @w : tensor<8x8xf32> {kind = #xf.variable_kind<parameter>}
     ```
@@ -27,6 +31,11 @@ def ConvertXfToDist : Pass<"convert-xf-to-dist", "::mlir::ModuleOp"> {
     xf.variable @w : tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, ...}
     ```
   }];
+  // A multiple of the rows of every kernel's tile (kernels/cuda/Geometry.cuh).
+  let options = [
+    Option<"leastPart", "least-part", "int64_t", "128",
+           "The fewest positions of a part of a sequence that is dealt out in "
+           "several rounds">];
   let dependentDialects = ["::hocket::dist::DistDialect"];
 }
 

@@ -137,8 +137,9 @@ private:
   /// dim, may be stored out of order.
   void completeDropout(xf::DropoutOp dropout) {
     RankedTensorType whole = context.types.results[0];
-    auto stored = op->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(
-        "dist.part");
+    auto module = op->getParentOfType<ModuleOp>();
+    auto stored = module->getAttrOfType<IntegerAttr>("dist.part");
+    auto rounds = module->getAttrOfType<IntegerAttr>("dist.rounds");
     SmallVector<Value> at;
     SmallVector<int64_t> dims, parts;
     for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
@@ -155,6 +156,8 @@ private:
     dropout.getAtMutable().assign(at);
     dropout.setDims(dims);
     dropout.setParts(parts);
+    if (rounds && llvm::any_of(parts, [](int64_t part) { return part > 0; }))
+      dropout.setRounds(rounds.getInt());
     dropout.setWhole(whole.getShape());
   }
 

@@ -40,6 +40,8 @@ static CompileRequest requestOf(const std::string &spec,
   request.target = choice.target;
   request.entries = {choice.trains, choice.writes, choice.prefillTokens};
   request.invariantGemms = choice.invariantGemms;
+  if (choice.leastPart > 0)
+    request.leastPart = choice.leastPart;
   if (choice.target != "cuda")
     shareKernels(request);
   for (const auto &[option, value] : choice.flags)

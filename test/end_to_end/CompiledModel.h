@@ -39,6 +39,8 @@ struct CompileChoice {
   bool trains = true, writes = false; ///< `--entries`
   int64_t prefillTokens = 3;          ///< `--prefill-tokens`
   bool invariantGemms = false;        ///< `--invariant-gemms`
+  /// Of a sequence that documents and ranks share; 0: as a user gets them.
+  int64_t leastPart = 0;
 };
 
 /// The program of the textproto `spec`. Failures fail the test; the program is

@@ -17,6 +17,8 @@
 
 #include "runtime/data/BatchSource.h"
 #include "runtime/data/RunSamples.h"
+#include "runtime/program/Entries.h"
+#include "runtime/program/RankPlace.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -56,6 +58,11 @@ std::vector<PlanCase> casesOfDocuments() {
       {"Dp4", "Dp3Zero3", "Tp4Sp", "Interleaved", "ZeroBubbleH2", "DualPipeV",
        "Selective", "Auto", "Pp2Dp2Tp2Chunks", "Pp4Dp2Tp2Zero2"});
   add(llamaOnDocuments, contextPlans(), {});
+  add(gptOnMaskedDocuments, contextPlans(),
+      {"Cp2", "Cp4Tp2Sp", "Cp2AllToAll", "Cp4Ring", "Pp2Cp2RingAuto"});
+  add(slidingOnDocuments, contextPlans(),
+      {"Cp2", "Cp4Tp2Sp", "Pp2Cp2Tp2", "Dp2Cp2AllToAll", "Cp4Ring",
+       "Dp2Cp2Tp2Ring"});
   add(dropoutOnDocuments, dropoutPlans(), {});
   add(bert, inMicrobatches, {});
   add(bert, densePlans(),
@@ -68,6 +75,49 @@ std::vector<PlanCase> casesOfDocuments() {
 
 INSTANTIATE_TEST_SUITE_P(All, Documents, testing::ValuesIn(casesOfDocuments()),
                          [](const auto &info) { return info.param.name(); });
+
+/// The positions of the tokens that each rank takes in, of 16.
+std::vector<std::vector<int64_t>>
+positionsOfRanks(const program::Program &program) {
+  std::vector<std::vector<int64_t>> all;
+  for (const program::Role &role : program.roles())
+    for (unsigned rank : role.ranks()) {
+      std::vector<int64_t> &own = all.emplace_back();
+      for (const program::Host *host : hostsOf(role, role.entries(0)))
+        if (host->name() == "tokens" && own.empty())
+          for (const auto &shard : host->shards())
+            for (uint64_t i = 0; i < shard.size(1); ++i)
+              own.push_back(
+                  scalarOfRank(program, shard.start(1), rank).value_or(-1) +
+                  int64_t(i));
+    }
+  return all;
+}
+
+/// Plans that share sequences by position deal them out finely, of documents
+/// alone.
+TEST_F(TrainedPlans, DocumentsAreDealtOutInRounds) {
+  using Ranks = std::vector<std::vector<int64_t>>;
+  auto positions = [](const ModelRow &model, const char *mesh,
+                      const char *flags) {
+    return positionsOfRanks(*compile(model, {"", mesh, 1, flags}));
+  };
+  const Ranks rounds = {{0, 3, 4, 7, 8, 11, 12, 15},
+                        {1, 2, 5, 6, 9, 10, 13, 14}};
+  const Ranks one = {{0, 1, 2, 3, 12, 13, 14, 15}, {4, 5, 6, 7, 8, 9, 10, 11}};
+  const Ranks order = {{0, 1, 2, 3, 4, 5, 6, 7},
+                       {8, 9, 10, 11, 12, 13, 14, 15}};
+  const char *ring = "--cp-strategy ring", *heads = "--cp-strategy alltoall";
+  EXPECT_EQ(positions(llamaOnDocuments, "cp=2", ""), rounds);
+  EXPECT_EQ(positions(llamaOnDocuments, "cp=2", ring), rounds);
+  EXPECT_EQ(positions(slidingOnDocuments, "cp=2", ring), rounds);
+  EXPECT_EQ(positions(llamaOnDocuments, "cp=2", heads), order);
+  EXPECT_EQ(positions(llama, "cp=2", ""), one);
+  EXPECT_EQ(positions(bert, "cp=2", ring), one);
+  EXPECT_EQ(
+      positions(gptOnMaskedDocuments, "cp=4", ring),
+      (Ranks{{0, 7, 8, 15}, {1, 6, 9, 14}, {2, 5, 10, 13}, {3, 4, 11, 12}}));
+}
 
 /// That the data of these tests is what it is for: microbatches that differ in
 /// their labels, and documents that begin in the midst of sequences.

@@ -117,6 +117,12 @@ TEST_F(RandomPlans, TrainTheSameModel) {
                8);
 }
 
+TEST_F(RandomPlans, TrainTheSameModelOfDocuments) {
+  trainTheSame({&gptOnDocuments, &dropoutOnDocuments, &llamaOnDocuments,
+                &gptOnMaskedDocuments, &slidingOnDocuments},
+               8);
+}
+
 TEST_F(RandomPlans, TrainTheSameLayersByPattern) {
   trainTheSame({&patterned, &hybrid}, 10);
 }

@@ -37,6 +37,14 @@ const ModelRow test::dropoutOnDocuments = {
 const ModelRow test::llamaOnDocuments = {
     "LlamaDocuments", LLAMA "kv_heads: 2 ffn: 50 ", DOCUMENTS};
 
+#define MASKED_DOCUMENTS "eod_token: 20 reset_attention_mask: true "
+
+const ModelRow test::gptOnMaskedDocuments = {"GptMaskedDocuments", GPT,
+                                             MASKED_DOCUMENTS};
+const ModelRow test::slidingOnDocuments = {
+    "SlidingDocuments", LLAMA "kv_heads: 2 ffn: 50 sliding_window: 5 ",
+    MASKED_DOCUMENTS};
+
 #define EXPERTS                                                                \
   LLAMA "kv_heads: 2 ffn: 64 moe { experts: 4 top_k: 2 ffn: 24 "               \
         "aux_loss: 0.01 z_loss: 0.001 } "

@@ -34,8 +34,10 @@ struct ModelRow {
 extern const ModelRow gpt, gptWithDropout, llama, sliding;
 /// A GPT, the same with dropout, and a Llama, on documents that share
 /// sequences: several in most, none of which sees, or learns to follow,
-/// another.
-extern const ModelRow gptOnDocuments, dropoutOnDocuments, llamaOnDocuments;
+/// another. A GPT, and a Llama with a window, on such documents whose positions
+/// are those of the sequence.
+extern const ModelRow gptOnDocuments, dropoutOnDocuments, llamaOnDocuments,
+    gptOnMaskedDocuments, slidingOnDocuments;
 /// A mixture of experts with a loss of its own, and one that drops tokens,
 /// draws its choice into balance and has a shared expert; the first of them
 /// with dropout.

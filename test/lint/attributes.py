@@ -38,6 +38,7 @@ LEFT = {
     "dist.experts": "the axes of expert parallelism, until partitioning",
     "dist.expert_rows": "the axes along which experts are the same, likewise",
     "dist.part": "the rows of each part of a sequence, on its way to exec.host",
+    "dist.rounds": "in how many rounds parts are dealt out, if not in one",
     "dist.splits": "whether a person split ops by hand",
     "dist.streams": "the shardings of residual streams, until propagation",
     "dist.stream_types": "the types that tell residual streams, likewise",
@@ -50,6 +51,7 @@ LEFT = {
     "pipe.recompute": "what was planned for each stage; on the module",
     # On any op at all.
     "part": "on the ops of xf that declare it, set for all of them at once",
+    "rounds": "likewise",
     "recomputed": "marks a copy of any op for whoever reads the IR",
 }
 

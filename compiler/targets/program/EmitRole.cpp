@@ -352,19 +352,21 @@ private:
     }
   }
 
-  /// Two parts of the positions, dim 1: as far from the beginning as from the
-  /// end.
+  /// Two parts of the positions, dim 1, of each round: as far from its
+  /// beginning as from its end.
   void addHostParts(ArrayRef<ArrayAttr> dims, ArrayRef<int64_t> shape,
                     int64_t part, program::Host &to) {
-    int64_t parts = 2 * static_cast<int64_t>(groups.sizeOf(dims[1]));
-    for (bool mirrored : {false, true}) {
+    int64_t width = 2 * static_cast<int64_t>(groups.sizeOf(dims[1]));
+    for (int64_t own = 0; own < shape[1] / part; ++own) {
+      bool mirrored = own % 2 != 0;
+      int64_t first = own / 2 * width + (mirrored ? width - 1 : 0);
       auto *shard = to.add_shards();
       for (auto [d, axes] : llvm::enumerate(dims)) {
         auto *start = shard->add_start();
         int64_t size = d == 1 ? part : shape[d];
         groups.setPlace(axes, d == 1 && mirrored ? -part : size, *start);
         if (d == 1)
-          start->set_addend(mirrored ? (parts - 1) * part : 0);
+          start->set_addend(first * part);
         shard->add_size(static_cast<uint64_t>(size));
       }
     }

@@ -365,9 +365,9 @@ def Exec_HostOp : Exec_Instruction<"host"> {
     Comes from the host (`input`) or goes to it (`output`). Of what ranks hold shards of,
     `axes` has for each dim the mesh axes that split it; `shape` has the shard's dims
     where the buffer, which another view of its elements has made, has others. With
-    `part` > 0 dim 1, of positions, is stored out of order: cut into an even number of
-    parts of that many elements, of which part 0, the last, 1, the last but one, ...
-    follow.
+    `part` > 0 dim 1, of positions, is stored out of order: in parts of that many
+    elements, which are dealt out in as many rounds as a rank has pairs of them
+    (kernels/reference/Positions.h).
 
     ```mlir
     exec.host input "tokens" %t : memref<4x256xi32>

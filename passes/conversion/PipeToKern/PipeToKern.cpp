@@ -108,6 +108,7 @@ struct ConvertPipeToKern
           builder.getDictionaryAttr(
               {builder.getNamedAttr("axes", mesh.getAxesAttr()),
                builder.getNamedAttr("sizes", mesh.getSizesAttr())}));
+    getOperation()->removeAttr("dist.rounds"); // A rank's own rows say it.
     if (Attribute part = getOperation()->removeAttr("dist.part"))
       getOperation()->setAttr("kern.part", part);
     for (auto function : getOperation().getOps<func::FuncOp>())

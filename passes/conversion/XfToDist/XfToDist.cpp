@@ -13,6 +13,7 @@
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
 #include "passes/conversion/XfToDist/MeshAxes.h"
+#include "passes/conversion/XfToDist/Rounds.h"
 #include "passes/conversion/XfToDist/Seeds.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -99,8 +100,20 @@ private:
     getOperation().walk([&](xf::AttentionOp op) {
       whole = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(1);
     });
-    if (whole % parts == 0 && whole > 0)
-      balance(whole / parts);
+    if (whole % parts != 0 || whole == 0)
+      return;
+    int64_t longest = whole / parts;
+    int64_t rounds = hasDocuments() ? dist::roundsOf(longest, leastPart) : 1;
+    balance(longest / rounds, rounds);
+  }
+
+  /// Whether documents share sequences, none of which attends to another.
+  bool hasDocuments() {
+    WalkResult found = getOperation().walk([](xf::AttentionOp op) {
+      return op.getPositions() && op.getCausal() ? WalkResult::interrupt()
+                                                 : WalkResult::advance();
+    });
+    return found.wasInterrupted();
   }
 
   /// Whether which tokens an expert takes depends on their order.
@@ -115,16 +128,24 @@ private:
     return found.wasInterrupted();
   }
 
-  /// Causal attention costs later positions more: every device gets a part
-  /// from the beginning and one as far from the end. All that goes by position
-  /// is told, and so is the host (`dist.part`).
-  void balance(int64_t part) {
+  /// Causal attention costs later positions more: in every round each device
+  /// gets a part from the beginning and one as far from the end. All that goes
+  /// by position is told, and so are the host and what draws random numbers
+  /// (`dist.part`, `dist.rounds`).
+  void balance(int64_t part, int64_t rounds) {
     Builder builder(&getContext());
-    getOperation()->setAttr("dist.part", builder.getI64IntegerAttr(part));
+    IntegerAttr rows = builder.getI64IntegerAttr(part),
+                number = builder.getI64IntegerAttr(rounds);
+    getOperation()->setAttr("dist.part", rows);
+    if (rounds > 1)
+      getOperation()->setAttr("dist.rounds", number);
     getOperation().walk([&](Operation *op) {
-      if (isa<xf::AttentionOp, xf::AttentionGradientOp, xf::RopeTableOp,
-              xf::PositionsOp>(op))
-        op->setAttr("part", builder.getI64IntegerAttr(part));
+      if (!isa<xf::AttentionOp, xf::AttentionGradientOp, xf::RopeTableOp,
+               xf::PositionsOp>(op))
+        return;
+      op->setAttr("part", rows);
+      if (rounds > 1)
+        op->setAttr("rounds", number);
     });
   }
 
