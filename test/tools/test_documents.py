@@ -28,15 +28,19 @@ class DocumentsTest(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(scratch.cleanup)
         cls.folder = pathlib.Path(scratch.name)
+        cls.data = cls.prepare("text", 300, [1, 2, 9, 25, 60])
+
+    @classmethod
+    def prepare(cls, name, documents, lengths):
+        """Data of as many documents of such lengths."""
         draw = random.Random(5)
-        with open(cls.folder / "text.jsonl", "w") as lines:
-            for _ in range(300):
-                words = draw.choice([1, 2, 9, 25, 60])
-                text = "".join(draw.choice("abcde ") for _ in range(words))
+        with open(cls.folder / f"{name}.jsonl", "w") as lines:
+            for _ in range(documents):
+                text = "".join(draw.choice("abcde ") for _ in range(draw.choice(lengths)))
                 lines.write(json.dumps({"text": text}) + "\n")
-        cls.must("data", "prepare", cls.folder / "text.jsonl",
-                 "-o", cls.folder / "text", "--append-eod")  # fmt: skip
-        cls.data = cls.folder / "text_text_document"
+        cls.must("data", "prepare", cls.folder / f"{name}.jsonl",
+                 "-o", cls.folder / name, "--append-eod")  # fmt: skip
+        return cls.folder / f"{name}_text_document"
 
     @classmethod
     def must(cls, *arguments):
@@ -44,13 +48,13 @@ class DocumentsTest(unittest.TestCase):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def losses(self, fields, *options):
+    def losses(self, fields, *options, data=None):
         """Of every step and every validation."""
         spec, program = self.folder / "spec.textproto", self.folder / "a.hkx"
         spec.write_text(SPEC % fields)
         self.must("compile", spec, "-o", program, *options)
         log = self.folder / "log.jsonl"
-        self.must("train", program, "--data", self.data, "--log", log, "--overwrite")
+        self.must("train", program, "--data", data or self.data, "--log", log, "--overwrite")
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         kinds = ("loss", "grad_norm", "valid_loss")
         return [line[kind] for line in lines for kind in kinds if kind in line]
@@ -66,6 +70,23 @@ class DocumentsTest(unittest.TestCase):
         ):
             for found, wanted in zip(self.losses(ALL, *options), one, strict=True):
                 self.assertAlmostEqual(found, wanted, delta=2e-5 * wanted, msg=options)
+
+    def test_long_sequences_are_dealt_out_in_rounds(self):
+        data = self.prepare("long", 60, [1, 30, 300, 1200])
+        long = [f"--set={field}" for field in (
+            "training.sequence_length=1024", "model.max_positions=1024",
+            "training.global_batch_size=2", "training.steps=2",
+            "model.kv_heads=2", "model.position=ROTARY")]  # fmt: skip
+        masks = "reset_attention_mask: true"
+        one = self.losses(masks, *long, data=data)
+        for options in (
+            ["--mesh", "cp=2"],
+            ["--mesh", "cp=2,tp=2", "--sequence-parallel", "--cp-strategy", "ring"],
+            ["--mesh", "cp=2", "--cp-strategy", "alltoall"],
+        ):
+            found = self.losses(masks, *long, *options, data=data)
+            for mine, wanted in zip(found, one, strict=True):
+                self.assertAlmostEqual(mine, wanted, delta=2e-5 * wanted, msg=options)
 
     def test_each_option_makes_another_model(self):
         losses = [
