@@ -45,8 +45,8 @@ def Xf_PositionsOp : Xf_ModelOp<"positions"> {
   let summary = "the position of every row of a sequence";
   let description = [{
     `result[s] = s`, or, with `part` > 0, the position of the row that is stored
-    at `s` (`part` and `rounds` as in `xf.attention`). With `first` the rows are a shard that starts
-    there of a sequence of `whole`.
+    at `s` (`part` and `rounds` as in `xf.attention`). With `first` the rows are a
+    shard that starts there of a sequence of `whole`.
 
     ```mlir
     %p = xf.positions {part = 64 : i64} : () -> tensor<256xi32>
@@ -168,7 +168,8 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
 
     With `part` > 0 positions are stored out of order: sequences are cut into
     parts of that many, and stored as part 0, the last, 1, the last but one, ...
-    That is one of `rounds`: in each of several, ranks take a pair of its parts
+    Several `rounds` are as many such stretches of the sequence, one after another,
+    of each of which a rank has two parts; what a rank has is stored together
     (kernels/reference/Positions.h). Masks and random numbers go by position.
 
     With `whole`, `[sequences, heads, positions]`, the tensors are a shard of

@@ -47,6 +47,11 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
   using ConvertXfToDistBase::ConvertXfToDistBase;
 
   void runOnOperation() override {
+    if (leastPart < 1) {
+      getOperation()->emitError("least-part is ")
+          << int64_t(leastPart) << ", of positions; write 1 or more";
+      return signalPassFailure();
+    }
     // 1. The mesh.
     plan = plan::planOf(getOperation());
     placement = {};

@@ -5,6 +5,9 @@
 // RUN: cat %t/layer | hocket-opt --xf-set-plan=plan=cp=2,context=alltoall --convert-xf-to-dist | FileCheck %s --check-prefix=HEADS
 // RUN: sed 's/ positions .p / /;s/, tensor<2x1024xi32>) -> /) -> /' %t/layer | hocket-opt --xf-set-plan=plan=cp=2 --convert-xf-to-dist | FileCheck %s --check-prefix=TEXT
 // RUN: sed 's/causal, //' %t/layer | hocket-opt --xf-set-plan=plan=cp=2 --convert-xf-to-dist | FileCheck %s --check-prefix=TEXT
+// RUN: not hocket-opt --convert-xf-to-dist=least-part=0 %t/layer 2>&1 | FileCheck %s --check-prefix=NONE
+
+// NONE: error: least-part is 0, of positions; write 1 or more
 
 // Where documents share sequences of 1024, parts are as short as kernels' tiles:
 // two ranks take two of 128 in each of two rounds.
