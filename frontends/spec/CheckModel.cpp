@@ -247,7 +247,7 @@ static bool checkKinds(const Model &model, ConstraintErrors &errors) {
                "first_dense_layers and interval out");
   if (!errors.empty())
     return false;
-  StatusOr<std::vector<size_t>> kinds = readPattern(model);
+  hocket::StatusOr<std::vector<size_t>> kinds = readPattern(model);
   if (!kinds.ok()) {
     errors.add(50, "model.pattern",
                "model.pattern " + kinds.status().message());

@@ -111,7 +111,7 @@ static constexpr RealRange realRanges[] = {
     {"model.initializer.stddev", 0, 1e3},
     {"model.moe.scale", 0, 1e6, RealRange::ABOVE_LEAST},
     {"model.moe.capacity_factor", 0, 1e6, RealRange::ABOVE_LEAST},
-    {"model.moe.expert_capacity_bound", 1, plan::mostRowsBound},
+    {"model.moe.expert_capacity_bound", 1, hocket::plan::mostRowsBound},
     {"model.moe.aux_loss", 0, 1e3},
     {"model.moe.z_loss", 0, 1e3},
     {"model.moe.bias_rate", 0, 1},
