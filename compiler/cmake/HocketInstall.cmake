@@ -47,7 +47,7 @@ install(FILES LICENSE COMPONENT Runtime
         DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
 # The root of the includes is the repository's root, here as there.
-foreach(folder dialects passes runtime/base runtime/cluster kernels/reference)
+foreach(folder dialects passes base runtime/cluster kernels/reference)
   install(DIRECTORY ${folder}/ ${CMAKE_BINARY_DIR}/${folder}/
           DESTINATION ${HOCKET_INCLUDES}/${folder} COMPONENT Development
           FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc"

@@ -13,11 +13,11 @@
 #ifndef HOCKET_COMPILER_DRIVER_COMPILE_H
 #define HOCKET_COMPILER_DRIVER_COMPILE_H
 
+#include "base/Status.h"
 #include "compiler/driver/MemoryFit.h"
 #include "compiler/pipelines/Pipelines.h"
-#include "frontends/spec/BuildModel.h"
 #include "frontends/spec/LoadSpec.h"
-#include "runtime/base/Status.h"
+#include "frontends/spec/build/BuildModel.h"
 #include "runtime/program/program.pb.h"
 
 #include <functional>

@@ -7,7 +7,7 @@
 #include "compiler/driver/ExportProblem.h"
 
 #include "compiler/driver/DiagnosticText.h"
-#include "compiler/tools/Registration.h"
+#include "compiler/driver/Registration.h"
 #include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"

@@ -16,7 +16,7 @@
 #ifndef HOCKET_COMPILER_DRIVER_LINKRERUN_H
 #define HOCKET_COMPILER_DRIVER_LINKRERUN_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 #include "runtime/program/program.pb.h"
 
 namespace hocket {

@@ -22,9 +22,9 @@
 #ifndef HOCKET_COMPILER_DRIVER_MEMORYFIT_H
 #define HOCKET_COMPILER_DRIVER_MEMORYFIT_H
 
+#include "base/Status.h"
 #include "compiler/driver/RoleMemory.h"
 #include "compiler/pipelines/Pipelines.h"
-#include "runtime/base/Status.h"
 
 #include <functional>
 #include <vector>

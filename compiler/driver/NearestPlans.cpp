@@ -6,9 +6,9 @@
 
 #include "compiler/driver/NearestPlans.h"
 
+#include "base/Format.h"
 #include "dialects/plan/PlanRules.h"
-#include "frontends/spec/PlanMessage.h"
-#include "runtime/base/Format.h"
+#include "frontends/spec/model/PlanMessage.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -19,9 +19,9 @@
 #ifndef HOCKET_COMPILER_DRIVER_NEARESTPLANS_H
 #define HOCKET_COMPILER_DRIVER_NEARESTPLANS_H
 
+#include "base/Status.h"
 #include "compiler/driver/RoleMemory.h"
 #include "frontends/spec/LoadSpec.h"
-#include "runtime/base/Status.h"
 
 #include <functional>
 #include <optional>

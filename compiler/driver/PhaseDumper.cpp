@@ -6,8 +6,8 @@
 
 #include "compiler/driver/PhaseDumper.h"
 
+#include "base/File.h"
 #include "mlir/Pass/Pass.h"
-#include "runtime/base/File.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 

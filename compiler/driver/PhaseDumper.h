@@ -14,9 +14,9 @@
 #ifndef HOCKET_COMPILER_DRIVER_PHASEDUMPER_H
 #define HOCKET_COMPILER_DRIVER_PHASEDUMPER_H
 
+#include "base/Status.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassInstrumentation.h"
-#include "runtime/base/Status.h"
 
 #include <memory>
 #include <string>

@@ -6,8 +6,8 @@
 
 #include "compiler/driver/RoleMemory.h"
 
+#include "base/Format.h"
 #include "passes/planning/memory/BufferAlignment.h"
-#include "runtime/base/Format.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -6,9 +6,9 @@
 
 #include "compiler/driver/ScheduleCheck.h"
 
-#include "frontends/spec/PlanMessage.h"
+#include "base/Quantity.h"
+#include "frontends/spec/model/PlanMessage.h"
 #include "passes/pipe/PipelinePlan.h"
-#include "runtime/base/Quantity.h"
 
 using namespace hocket;
 

@@ -6,20 +6,20 @@
 
 #include "compiler/tools/CheckpointCommand.h"
 
+#include "base/File.h"
 #include "compiler/tools/ModelWeights.h"
 #include "compiler/tools/SpecOptions.h"
 #include "frontends/FrontEnd.h"
 #include "frontends/huggingface/WriteConfig.h"
 #include "frontends/megatron/ReadSettings.h"
-#include "runtime/base/File.h"
-#include "runtime/checkpoint/Adapters.h"
-#include "runtime/checkpoint/HuggingFace.h"
 #include "runtime/checkpoint/IterationFiles.h"
+#include "runtime/checkpoint/hugging_face/Adapters.h"
+#include "runtime/checkpoint/hugging_face/HuggingFace.h"
 #include "runtime/megatron/Import.h"
 #include "runtime/tools/CheckpointTools.h"
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/OptionValues.h"
-#include "runtime/tools/ProgressLine.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/OptionValues.h"
+#include "runtime/tools/command_line/ProgressLine.h"
 
 #include <filesystem>
 #include <iostream>

@@ -8,7 +8,7 @@
 #ifndef HOCKET_COMPILER_TOOLS_CHECKPOINTCOMMAND_H
 #define HOCKET_COMPILER_TOOLS_CHECKPOINTCOMMAND_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <CLI/CLI.hpp>
 

@@ -6,20 +6,20 @@
 
 #include "compiler/tools/CompileCommand.h"
 
+#include "base/File.h"
+#include "base/Format.h"
+#include "base/json/JsonLines.h"
 #include "compiler/driver/Compile.h"
-#include "compiler/tools/AutoPlan.h"
 #include "compiler/tools/EmitCuda.h"
 #include "compiler/tools/MachineCode.h"
 #include "compiler/tools/SpecOptions.h"
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonLines.h"
+#include "compiler/tools/planning/AutoPlan.h"
 #include "runtime/program/NativeOrigin.h"
 #include "runtime/program/NcclMemory.h"
-#include "runtime/program/ProgramFile.h"
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/OptionValues.h"
-#include "runtime/tools/OutputFile.h"
+#include "runtime/program/file/ProgramFile.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/OptionValues.h"
+#include "runtime/tools/command_line/OutputFile.h"
 
 #include <nlohmann/json.hpp>
 

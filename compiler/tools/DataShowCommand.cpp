@@ -8,12 +8,12 @@
 
 #include "compiler/tools/SpecOptions.h"
 #include "frontends/FrontEnd.h"
-#include "frontends/spec/BatchGrowth.h"
-#include "frontends/spec/DataSources.h"
-#include "runtime/data/RunSamples.h"
-#include "runtime/data/ShowSamples.h"
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/OptionValues.h"
+#include "frontends/spec/model/BatchGrowth.h"
+#include "frontends/spec/model/DataSources.h"
+#include "runtime/data/samples/RunSamples.h"
+#include "runtime/data/samples/ShowSamples.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/OptionValues.h"
 
 #include <iostream>
 #include <memory>

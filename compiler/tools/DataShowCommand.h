@@ -8,7 +8,7 @@
 #ifndef HOCKET_COMPILER_TOOLS_DATASHOWCOMMAND_H
 #define HOCKET_COMPILER_TOOLS_DATASHOWCOMMAND_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <CLI/CLI.hpp>
 

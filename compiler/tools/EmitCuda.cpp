@@ -6,9 +6,9 @@
 
 #include "compiler/tools/EmitCuda.h"
 
+#include "base/File.h"
 #include "compiler/tools/MachineCode.h"
 #include "kernels/cuda/Sources.h"
-#include "runtime/base/File.h"
 
 #include <filesystem>
 #include <map>

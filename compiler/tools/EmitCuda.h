@@ -7,7 +7,7 @@
 #ifndef HOCKET_COMPILER_TOOLS_EMITCUDA_H
 #define HOCKET_COMPILER_TOOLS_EMITCUDA_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <string>
 #include <vector>

@@ -9,7 +9,7 @@
 #include "compiler/tools/ModelWeights.h"
 #include "frontends/huggingface/WriteConfig.h"
 #include "frontends/spec/LoadSpec.h"
-#include "runtime/checkpoint/HuggingFace.h"
+#include "runtime/checkpoint/hugging_face/HuggingFace.h"
 
 using namespace hocket;
 

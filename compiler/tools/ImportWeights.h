@@ -7,9 +7,9 @@
 #ifndef HOCKET_COMPILER_TOOLS_IMPORTWEIGHTS_H
 #define HOCKET_COMPILER_TOOLS_IMPORTWEIGHTS_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 #include "runtime/program/program.pb.h"
-#include "runtime/train/ImportedWeights.h"
+#include "runtime/train/values/ImportedWeights.h"
 
 #include <memory>
 #include <string>

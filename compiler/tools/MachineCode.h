@@ -7,7 +7,7 @@
 #ifndef HOCKET_COMPILER_TOOLS_MACHINECODE_H
 #define HOCKET_COMPILER_TOOLS_MACHINECODE_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 #include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/program/program.pb.h"
 

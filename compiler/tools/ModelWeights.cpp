@@ -6,9 +6,9 @@
 
 #include "compiler/tools/ModelWeights.h"
 
-#include "frontends/spec/Check.h"
-#include "frontends/spec/Parameters.h"
-#include "frontends/spec/Sizes.h"
+#include "frontends/spec/model/Parameters.h"
+#include "frontends/spec/model/Sizes.h"
+#include "frontends/spec/text/ConstraintErrors.h"
 
 #include <algorithm>
 #include <string>

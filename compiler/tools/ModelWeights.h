@@ -8,7 +8,7 @@
 #define HOCKET_COMPILER_TOOLS_MODELWEIGHTS_H
 
 #include "frontends/spec/spec.pb.h"
-#include "runtime/checkpoint/HuggingFace.h"
+#include "runtime/checkpoint/hugging_face/HuggingFace.h"
 
 #include <string>
 #include <vector>
@@ -16,8 +16,8 @@
 namespace hocket {
 
 /// The parameters of a resolved and checked `spec`
-/// (frontends/spec/Parameters.h) as the weights that a checkpoint stores, with
-/// the adapters of its training.
+/// (frontends/spec/model/Parameters.h) as the weights that a checkpoint stores,
+/// with the adapters of its training.
 checkpoint::ModelWeights weightsOf(const spec::Spec &spec);
 
 /// The overrides of a specification that ask for adapters as these are.

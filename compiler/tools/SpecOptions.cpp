@@ -6,7 +6,7 @@
 
 #include "compiler/tools/SpecOptions.h"
 
-#include "runtime/tools/OptionValues.h"
+#include "runtime/tools/command_line/OptionValues.h"
 
 #include <map>
 

@@ -6,14 +6,14 @@
 
 #include "compiler/tools/StrategyExport.h"
 
+#include "base/File.h"
+#include "base/Format.h"
+#include "base/Quantity.h"
 #include "compiler/driver/ExportProblem.h"
 #include "compiler/tools/SpecOptions.h"
 #include "passes/planning/strategy/StrategyText.h"
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
-#include "runtime/base/Quantity.h"
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/OutputFile.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/OutputFile.h"
 
 #include <charconv>
 #include <iostream>

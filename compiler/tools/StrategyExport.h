@@ -7,7 +7,7 @@
 #ifndef HOCKET_COMPILER_TOOLS_STRATEGYEXPORT_H
 #define HOCKET_COMPILER_TOOLS_STRATEGYEXPORT_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <CLI/CLI.hpp>
 

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/tools/Registration.h"
+#include "compiler/driver/Registration.h"
 
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 

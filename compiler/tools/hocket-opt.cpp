@@ -10,7 +10,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "compiler/tools/Registration.h"
+#include "compiler/driver/Registration.h"
 #include "frontends/mlir/ModuleText.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/File.h"
 #include "passes/planning/RecomputePlan.h"
 #include "passes/planning/ScheduleGenerators.h"
 #include "passes/planning/ScheduleSimulator.h"
@@ -20,8 +21,7 @@
 #include "passes/planning/TextLines.h"
 #include "passes/planning/cost/ParallelPlan.h"
 #include "passes/planning/search/PlanProblemText.h"
-#include "runtime/base/File.h"
-#include "runtime/tools/CommandLine.h"
+#include "runtime/tools/command_line/CommandLine.h"
 
 #include <algorithm>
 #include <iostream>

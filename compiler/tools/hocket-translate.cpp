@@ -11,10 +11,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "compiler/driver/Registration.h"
 #include "compiler/targets/cpu/Translation.h"
 #include "compiler/targets/cuda/Translation.h"
-#include "compiler/tools/Registration.h"
-#include "frontends/spec/BuildModel.h"
+#include "frontends/spec/build/BuildModel.h"
 
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 

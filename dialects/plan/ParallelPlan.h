@@ -27,8 +27,8 @@
 #ifndef HOCKET_DIALECTS_PLAN_PARALLELPLAN_H
 #define HOCKET_DIALECTS_PLAN_PARALLELPLAN_H
 
+#include "base/Status.h"
 #include "dialects/plan/RecomputeModules.h"
-#include "runtime/base/Status.h"
 
 #include <cstdint>
 #include <optional>

@@ -6,9 +6,9 @@
 
 #include "frontends/huggingface/ConfigJson.h"
 
-#include "frontends/spec/Check.h"
-#include "frontends/spec/SpecText.h"
-#include "runtime/base/JsonDefect.h"
+#include "base/json/JsonDefect.h"
+#include "frontends/spec/text/ConstraintErrors.h"
+#include "frontends/spec/text/SpecText.h"
 
 #include <simdjson.h>
 

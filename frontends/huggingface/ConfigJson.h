@@ -14,8 +14,8 @@
 #ifndef HOCKET_FRONTENDS_HUGGINGFACE_CONFIGJSON_H
 #define HOCKET_FRONTENDS_HUGGINGFACE_CONFIGJSON_H
 
-#include "frontends/spec/FieldLocations.h"
-#include "runtime/base/Status.h"
+#include "base/Status.h"
+#include "frontends/spec/text/FieldLocations.h"
 
 #include <cstdint>
 #include <map>

@@ -6,7 +6,7 @@
 
 #include "frontends/huggingface/Families.h"
 
-#include "frontends/spec/FieldNames.h"
+#include "frontends/spec/text/FieldNames.h"
 
 using namespace hocket::huggingface;
 

@@ -9,10 +9,10 @@
 #include "frontends/huggingface/ConfigJson.h"
 #include "frontends/huggingface/Families.h"
 #include "frontends/huggingface/SpecialTokens.h"
-#include "frontends/spec/FieldNames.h"
-#include "frontends/spec/FieldPath.h"
-#include "frontends/spec/ListedLayers.h"
-#include "frontends/spec/SpecText.h"
+#include "frontends/spec/model/ListedLayers.h"
+#include "frontends/spec/text/FieldNames.h"
+#include "frontends/spec/text/FieldPath.h"
+#include "frontends/spec/text/SpecText.h"
 
 #include <google/protobuf/text_format.h>
 

@@ -6,8 +6,8 @@
 
 #include "frontends/huggingface/SpecialTokens.h"
 
-#include "frontends/spec/FieldPath.h"
-#include "frontends/spec/SpecText.h"
+#include "frontends/spec/text/FieldPath.h"
+#include "frontends/spec/text/SpecText.h"
 
 #include <filesystem>
 #include <sstream>

@@ -8,10 +8,10 @@
 
 #include "frontends/huggingface/Families.h"
 #include "frontends/huggingface/ReadConfig.h"
-#include "frontends/spec/FieldNames.h"
-#include "frontends/spec/FieldPath.h"
-#include "frontends/spec/LayerPattern.h"
-#include "frontends/spec/ListedLayers.h"
+#include "frontends/spec/model/LayerPattern.h"
+#include "frontends/spec/model/ListedLayers.h"
+#include "frontends/spec/text/FieldNames.h"
+#include "frontends/spec/text/FieldPath.h"
 
 #include <google/protobuf/text_format.h>
 #include <nlohmann/json.hpp>

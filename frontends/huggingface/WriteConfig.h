@@ -12,8 +12,8 @@
 #ifndef HOCKET_FRONTENDS_HUGGINGFACE_WRITECONFIG_H
 #define HOCKET_FRONTENDS_HUGGINGFACE_WRITECONFIG_H
 
+#include "base/Status.h"
 #include "frontends/spec/spec.pb.h"
-#include "runtime/base/Status.h"
 
 #include <string>
 

@@ -7,7 +7,7 @@
 #include "frontends/megatron/ReadSettings.h"
 
 #include "frontends/megatron/SettingsReader.h"
-#include "frontends/spec/ListedLayers.h"
+#include "frontends/spec/model/ListedLayers.h"
 
 using namespace hocket;
 using namespace hocket::megatron;

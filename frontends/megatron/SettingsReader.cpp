@@ -6,7 +6,7 @@
 
 #include "frontends/megatron/SettingsReader.h"
 
-#include "frontends/spec/FieldPath.h"
+#include "frontends/spec/text/FieldPath.h"
 
 using namespace hocket;
 using namespace hocket::megatron;

@@ -7,7 +7,7 @@
 #ifndef HOCKET_FRONTENDS_MLIR_MODULETEXT_H
 #define HOCKET_FRONTENDS_MLIR_MODULETEXT_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <string>
 #include <string_view>

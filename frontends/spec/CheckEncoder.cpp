@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/spec/Check.h"
-#include "frontends/spec/Sizes.h"
+#include "frontends/spec/model/Sizes.h"
 
 #include <array>
 #include <utility>

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/spec/Check.h"
-#include "frontends/spec/LayerPattern.h"
-#include "frontends/spec/RopeFrequencies.h"
-#include "frontends/spec/Sizes.h"
+#include "frontends/spec/model/LayerPattern.h"
+#include "frontends/spec/model/RopeFrequencies.h"
+#include "frontends/spec/model/Sizes.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/spec/Check.h"
-#include "frontends/spec/PlanMessage.h"
+#include "frontends/spec/model/PlanMessage.h"
 
 using namespace hocket;
 using namespace hocket::spec;

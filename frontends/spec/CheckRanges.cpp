@@ -7,10 +7,9 @@
 #include "frontends/spec/Check.h"
 
 #include "dialects/plan/ParallelPlan.h"
-#include "frontends/spec/FieldPath.h"
+#include "frontends/spec/text/FieldPath.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 using namespace google::protobuf;
@@ -163,11 +162,6 @@ static constexpr IntegerRange kindIntegers[] = {
 
 static constexpr const char *required[] = {"model.layers", "model.hidden",
                                            "model.heads", "model.vocab_size"};
-
-std::string hocket::spec::formatReal(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
-}
 
 /// `within` is the message around the field: "" or "model.rope.".
 static void checkInteger(const Spec &spec, const std::string &within,

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/spec/Check.h"
-#include "frontends/spec/DataSources.h"
-#include "frontends/spec/Frozen.h"
-#include "frontends/spec/Sizes.h"
+#include "frontends/spec/model/DataSources.h"
+#include "frontends/spec/model/Frozen.h"
+#include "frontends/spec/model/Sizes.h"
 
 #include <algorithm>
 #include <charconv>

@@ -6,13 +6,13 @@
 
 #include "frontends/spec/LoadSpec.h"
 
-#include "frontends/spec/BatchGrowth.h"
 #include "frontends/spec/Check.h"
 #include "frontends/spec/Defaults.h"
-#include "frontends/spec/Overrides.h"
-#include "frontends/spec/PlanMessage.h"
 #include "frontends/spec/RunLengths.h"
-#include "frontends/spec/SpecText.h"
+#include "frontends/spec/model/BatchGrowth.h"
+#include "frontends/spec/model/PlanMessage.h"
+#include "frontends/spec/text/Overrides.h"
+#include "frontends/spec/text/SpecText.h"
 
 #include <algorithm>
 #include <google/protobuf/text_format.h>

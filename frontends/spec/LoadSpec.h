@@ -13,10 +13,10 @@
 #ifndef HOCKET_FRONTENDS_SPEC_LOADSPEC_H
 #define HOCKET_FRONTENDS_SPEC_LOADSPEC_H
 
-#include "frontends/spec/FieldLocations.h"
+#include "base/Status.h"
 #include "frontends/spec/PlanFlags.h"
 #include "frontends/spec/spec.pb.h"
-#include "runtime/base/Status.h"
+#include "frontends/spec/text/FieldLocations.h"
 
 #include <string>
 #include <vector>

@@ -6,8 +6,8 @@
 
 #include "frontends/spec/PlanFlags.h"
 
-#include "frontends/spec/Overrides.h"
-#include "frontends/spec/SpecText.h"
+#include "frontends/spec/text/Overrides.h"
+#include "frontends/spec/text/SpecText.h"
 
 #include <algorithm>
 #include <cctype>

@@ -25,9 +25,9 @@
 #ifndef HOCKET_FRONTENDS_SPEC_PLANFLAGS_H
 #define HOCKET_FRONTENDS_SPEC_PLANFLAGS_H
 
-#include "frontends/spec/FieldLocations.h"
+#include "base/Status.h"
 #include "frontends/spec/spec.pb.h"
-#include "runtime/base/Status.h"
+#include "frontends/spec/text/FieldLocations.h"
 
 #include <string>
 #include <vector>

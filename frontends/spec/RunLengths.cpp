@@ -6,10 +6,10 @@
 
 #include "frontends/spec/RunLengths.h"
 
-#include "frontends/spec/BatchGrowth.h"
 #include "frontends/spec/Check.h"
 #include "frontends/spec/Defaults.h"
-#include "frontends/spec/FieldPath.h"
+#include "frontends/spec/model/BatchGrowth.h"
+#include "frontends/spec/text/FieldPath.h"
 
 #include <algorithm>
 #include <cmath>

@@ -23,9 +23,9 @@
 #ifndef HOCKET_FRONTENDS_SPEC_RUNLENGTHS_H
 #define HOCKET_FRONTENDS_SPEC_RUNLENGTHS_H
 
-#include "frontends/spec/FieldLocations.h"
+#include "base/Status.h"
 #include "frontends/spec/spec.pb.h"
-#include "runtime/base/Status.h"
+#include "frontends/spec/text/FieldLocations.h"
 
 namespace hocket::spec {
 

@@ -7,7 +7,7 @@
 #ifndef HOCKET_KERNELS_CPU_CACHEDATTENTION_H
 #define HOCKET_KERNELS_CPU_CACHEDATTENTION_H
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Workers.h"
 #include "kernels/reference/CachedAttention.h"
 
 namespace hocket::kernels {

@@ -13,7 +13,7 @@
 #ifndef HOCKET_KERNELS_CPU_CROSSENTROPY_H
 #define HOCKET_KERNELS_CPU_CROSSENTROPY_H
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Workers.h"
 #include "kernels/reference/CrossEntropy.h"
 
 namespace hocket::kernels {

@@ -13,7 +13,7 @@
 #ifndef HOCKET_KERNELS_CPU_EMBEDDING_H
 #define HOCKET_KERNELS_CPU_EMBEDDING_H
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Workers.h"
 #include "kernels/reference/Embedding.h"
 
 namespace hocket::kernels {

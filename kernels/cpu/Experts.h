@@ -15,7 +15,7 @@
 #ifndef HOCKET_KERNELS_CPU_EXPERTS_H
 #define HOCKET_KERNELS_CPU_EXPERTS_H
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Workers.h"
 #include "kernels/reference/Experts.h"
 
 namespace hocket::kernels {

@@ -24,7 +24,7 @@
 #ifndef HOCKET_KERNELS_CPU_GEMM_H
 #define HOCKET_KERNELS_CPU_GEMM_H
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Kernels.h"
 #include "kernels/library/Library.h"
 #include "kernels/reference/Gemm.h"
 
@@ -33,13 +33,6 @@ namespace hocket::kernels {
 /// D, bias, auxiliary and residual are each f32, bf16 or f16. residual may be
 /// d; any other overlap of d with an input is an error of the caller.
 [[nodiscard]] KernelError gemm(const GemmArguments &args, Workers &workers);
-
-struct GemmPackArguments {
-  int64_t n = 0, k = 0;
-  bool transpose = false; ///< b is stored [n, k], else [k, n]
-  ConstView b;
-  void *packed = nullptr; ///< packedBytes(b.dtype, n, k), 64-byte aligned
-};
 
 [[nodiscard]] KernelError gemmPack(const GemmPackArguments &args,
                                    Workers &workers);

@@ -14,7 +14,7 @@
 #ifndef HOCKET_KERNELS_CPU_GLOBALNORM_H
 #define HOCKET_KERNELS_CPU_GLOBALNORM_H
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Workers.h"
 #include "kernels/reference/GlobalNorm.h"
 
 namespace hocket::kernels {

@@ -12,7 +12,7 @@
 #ifndef HOCKET_KERNELS_CPU_LIBRARY_H
 #define HOCKET_KERNELS_CPU_LIBRARY_H
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Workers.h"
 #include "kernels/library/Library.h"
 #include "kernels/library/LibraryCall.h"
 

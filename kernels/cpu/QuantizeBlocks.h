@@ -14,7 +14,7 @@
 #ifndef HOCKET_KERNELS_CPU_QUANTIZEBLOCKS_H
 #define HOCKET_KERNELS_CPU_QUANTIZEBLOCKS_H
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Workers.h"
 #include "kernels/reference/QuantizeBlocks.h"
 
 namespace hocket::kernels {

@@ -13,7 +13,7 @@
 #ifndef HOCKET_KERNELS_CPU_ROPE_H
 #define HOCKET_KERNELS_CPU_ROPE_H
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Workers.h"
 #include "kernels/reference/Rope.h"
 
 namespace hocket::kernels {

@@ -14,7 +14,7 @@
 #ifndef HOCKET_KERNELS_CPU_ROUTER_H
 #define HOCKET_KERNELS_CPU_ROUTER_H
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Workers.h"
 #include "kernels/library/Library.h"
 #include "kernels/reference/Router.h"
 

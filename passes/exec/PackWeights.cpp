@@ -22,10 +22,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/BatchSizes.h"
 #include "kernels/library/Library.h"
 #include "passes/exec/Instructions.h"
 #include "passes/exec/Passes.h"
-#include "runtime/base/BatchSizes.h"
 
 namespace hocket::exec {
 #define GEN_PASS_DEF_EXECPACKWEIGHTS

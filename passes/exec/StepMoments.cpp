@@ -6,8 +6,8 @@
 
 #include "passes/exec/StepMoments.h"
 
+#include "base/BatchSizes.h"
 #include "passes/exec/Instructions.h"
-#include "runtime/base/BatchSizes.h"
 
 using namespace mlir;
 using namespace hocket;

@@ -9,10 +9,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "base/BatchSizes.h"
 #include "dialects/pipe/IR/Pipe.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/pipe/Passes.h"
-#include "runtime/base/BatchSizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/BatchSizes.h"
 #include "passes/pipe/Passes.h"
 #include "passes/pipe/PipelinePlan.h"
 #include "passes/planning/ResidualSlots.h"
-#include "runtime/base/BatchSizes.h"
 
 namespace hocket::pipe {
 #define GEN_PASS_DEF_PIPEWRITESCHEDULE

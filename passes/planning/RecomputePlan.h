@@ -27,7 +27,7 @@
 #ifndef HOCKET_PASSES_PLANNING_RECOMPUTEPLAN_H
 #define HOCKET_PASSES_PLANNING_RECOMPUTEPLAN_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <string>

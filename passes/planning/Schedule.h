@@ -35,7 +35,7 @@
 #ifndef HOCKET_PASSES_PLANNING_SCHEDULE_H
 #define HOCKET_PASSES_PLANNING_SCHEDULE_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <string>

@@ -24,7 +24,7 @@
 #ifndef HOCKET_PASSES_PLANNING_STAGEBALANCE_H
 #define HOCKET_PASSES_PLANNING_STAGEBALANCE_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <string>

@@ -14,7 +14,7 @@
 #ifndef HOCKET_PASSES_PLANNING_TEXTLINES_H
 #define HOCKET_PASSES_PLANNING_TEXTLINES_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <functional>

@@ -13,7 +13,7 @@
 #ifndef HOCKET_RUNTIME_CHAT_SYNTAX_H
 #define HOCKET_RUNTIME_CHAT_SYNTAX_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 #include "runtime/chat/Value.h"
 
 #include <memory>

@@ -6,8 +6,8 @@
 
 #include "runtime/chat/ChatTemplate.h"
 
-#include "runtime/base/File.h"
-#include "runtime/base/JsonObject.h"
+#include "base/File.h"
+#include "base/json/JsonObject.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -6,7 +6,7 @@
 
 #include "runtime/checkpoint/ElementType.h"
 
-#include "runtime/base/CheckedMath.h"
+#include "base/CheckedMath.h"
 
 #include <bit>
 #include <cctype>

@@ -6,7 +6,7 @@
 
 #include "runtime/checkpoint/IterationFiles.h"
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/checkpoint/Checkpoint.h"
 
 #include <algorithm>

@@ -13,7 +13,7 @@
 #ifndef HOCKET_RUNTIME_CHECKPOINT_ITERATIONFILES_H
 #define HOCKET_RUNTIME_CHECKPOINT_ITERATIONFILES_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <optional>

@@ -6,10 +6,10 @@
 
 #include "runtime/checkpoint/ManifestReader.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonDefect.h"
-#include "runtime/base/JsonMembers.h"
-#include "runtime/base/Sha256.h"
+#include "base/Format.h"
+#include "base/Sha256.h"
+#include "base/json/JsonDefect.h"
+#include "base/json/JsonMembers.h"
 #include "runtime/checkpoint/ManifestWriter.h"
 
 #include <algorithm>

@@ -6,10 +6,10 @@
 
 #include "runtime/checkpoint/ManifestWriter.h"
 
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonLines.h"
-#include "runtime/base/Sha256.h"
+#include "base/File.h"
+#include "base/Format.h"
+#include "base/Sha256.h"
+#include "base/json/JsonLines.h"
 
 using namespace hocket;
 using namespace hocket::checkpoint;

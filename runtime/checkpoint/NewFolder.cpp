@@ -6,8 +6,8 @@
 
 #include "runtime/checkpoint/NewFolder.h"
 
-#include "runtime/base/File.h"
-#include "runtime/base/TemporaryName.h"
+#include "base/File.h"
+#include "base/TemporaryName.h"
 #include "runtime/checkpoint/IterationFiles.h"
 
 #include <cerrno>

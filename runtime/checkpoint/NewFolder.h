@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_CHECKPOINT_NEWFOLDER_H
 #define HOCKET_RUNTIME_CHECKPOINT_NEWFOLDER_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <string>
 

@@ -24,8 +24,8 @@
 #ifndef HOCKET_RUNTIME_CHECKPOINT_SAFETENSORS_H
 #define HOCKET_RUNTIME_CHECKPOINT_SAFETENSORS_H
 
-#include "runtime/base/File.h"
-#include "runtime/base/Status.h"
+#include "base/File.h"
+#include "base/Status.h"
 #include "runtime/checkpoint/ElementType.h"
 
 #include <cstdint>

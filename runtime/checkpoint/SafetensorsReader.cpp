@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonDefect.h"
-#include "runtime/base/JsonMembers.h"
+#include "base/Format.h"
+#include "base/json/JsonDefect.h"
+#include "base/json/JsonMembers.h"
 #include "runtime/checkpoint/Safetensors.h"
 
 #include <algorithm>

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/CheckedMath.h"
-#include "runtime/base/JsonDefect.h"
-#include "runtime/base/Sha256.h"
+#include "base/CheckedMath.h"
+#include "base/Sha256.h"
+#include "base/json/JsonDefect.h"
 #include "runtime/checkpoint/Safetensors.h"
 
 #include <algorithm>

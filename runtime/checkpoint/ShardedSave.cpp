@@ -6,8 +6,8 @@
 
 #include "runtime/checkpoint/ShardedSave.h"
 
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
+#include "base/File.h"
+#include "base/Format.h"
 #include "runtime/checkpoint/ManifestWriter.h"
 
 using namespace hocket;

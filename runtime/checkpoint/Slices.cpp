@@ -6,7 +6,7 @@
 
 #include "runtime/checkpoint/Slices.h"
 
-#include "runtime/base/CheckedMath.h"
+#include "base/CheckedMath.h"
 
 #include <algorithm>
 #include <cstring>

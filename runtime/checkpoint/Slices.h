@@ -15,7 +15,7 @@
 #ifndef HOCKET_RUNTIME_CHECKPOINT_SLICES_H
 #define HOCKET_RUNTIME_CHECKPOINT_SLICES_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <functional>

@@ -6,8 +6,8 @@
 
 #include "runtime/cluster/Systems.h"
 
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
+#include "base/File.h"
+#include "base/Format.h"
 
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>

@@ -13,7 +13,7 @@
 #ifndef HOCKET_RUNTIME_CLUSTER_SYSTEMS_H
 #define HOCKET_RUNTIME_CLUSTER_SYSTEMS_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 #include "runtime/cluster/cluster.pb.h"
 
 #include <cstdint>

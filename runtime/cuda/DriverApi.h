@@ -14,8 +14,8 @@
 #ifndef HOCKET_RUNTIME_CUDA_DRIVERAPI_H
 #define HOCKET_RUNTIME_CUDA_DRIVERAPI_H
 
-#include "runtime/base/Status.h"
-#include "runtime/base/VendorLibrary.h"
+#include "base/Status.h"
+#include "base/VendorLibrary.h"
 
 #include <cstddef>
 

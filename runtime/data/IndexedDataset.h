@@ -29,8 +29,8 @@
 #ifndef HOCKET_RUNTIME_DATA_INDEXEDDATASET_H
 #define HOCKET_RUNTIME_DATA_INDEXEDDATASET_H
 
-#include "runtime/base/File.h"
-#include "runtime/base/Status.h"
+#include "base/File.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <functional>

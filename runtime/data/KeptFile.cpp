@@ -6,9 +6,9 @@
 
 #include "runtime/data/KeptFile.h"
 
-#include "runtime/base/CacheFolder.h"
-#include "runtime/base/Format.h"
-#include "runtime/base/Sha256.h"
+#include "base/CacheFolder.h"
+#include "base/Format.h"
+#include "base/Sha256.h"
 
 #include <chrono>
 #include <fcntl.h>

@@ -22,8 +22,8 @@
 #ifndef HOCKET_RUNTIME_DATA_LOSSMASK_H
 #define HOCKET_RUNTIME_DATA_LOSSMASK_H
 
-#include "runtime/base/File.h"
-#include "runtime/base/Status.h"
+#include "base/File.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <optional>

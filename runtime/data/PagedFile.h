@@ -17,7 +17,7 @@
 #ifndef HOCKET_RUNTIME_DATA_PAGEDFILE_H
 #define HOCKET_RUNTIME_DATA_PAGEDFILE_H
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 
 #include <array>
 #include <cstdint>

@@ -6,8 +6,8 @@
 
 #include "runtime/data/TokenExtremes.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/WorkerPool.h"
+#include "base/Format.h"
+#include "base/WorkerPool.h"
 
 #include <algorithm>
 #include <array>

@@ -14,7 +14,7 @@
 #ifndef HOCKET_RUNTIME_DATA_TOKENFILEPAIR_H
 #define HOCKET_RUNTIME_DATA_TOKENFILEPAIR_H
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/data/IndexedDataset.h"
 
 #include <string>

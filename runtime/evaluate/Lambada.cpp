@@ -6,9 +6,9 @@
 
 #include "runtime/evaluate/Lambada.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonObject.h"
-#include "runtime/tokenizer/SourceText.h"
+#include "base/Format.h"
+#include "base/json/JsonObject.h"
+#include "runtime/tokenizer/text/SourceText.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 
 #include "runtime/executor/HostCopy.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/executor/PreparedCall.h"
 #include "runtime/program/DataType.h"
 

@@ -6,7 +6,7 @@
 
 #include "runtime/executor/Executor.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/comm/interfaces/FailureText.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/executor/ProgramKernels.h"

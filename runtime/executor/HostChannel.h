@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_EXECUTOR_HOSTCHANNEL_H
 #define HOCKET_RUNTIME_EXECUTOR_HOSTCHANNEL_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 #include "runtime/program/program.pb.h"
 
 #include <cstddef>

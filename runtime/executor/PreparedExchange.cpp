@@ -17,7 +17,7 @@
 
 #include "runtime/executor/HostCopy.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 #include <algorithm>
 #include <cmath>

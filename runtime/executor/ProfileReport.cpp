@@ -6,8 +6,8 @@
 
 #include "runtime/executor/ProfileReport.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/Quantity.h"
+#include "base/Format.h"
+#include "base/Quantity.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/InstructionOperands.h"
 

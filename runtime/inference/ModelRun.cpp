@@ -6,7 +6,7 @@
 
 #include "runtime/inference/ModelRun.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/program/Entries.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/RunFacts.h"

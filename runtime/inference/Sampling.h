@@ -13,7 +13,7 @@
 #ifndef HOCKET_RUNTIME_INFERENCE_SAMPLING_H
 #define HOCKET_RUNTIME_INFERENCE_SAMPLING_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <span>

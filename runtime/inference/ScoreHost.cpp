@@ -6,7 +6,7 @@
 
 #include "runtime/inference/ScoreHost.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/checkpoint/ElementType.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/Entries.h"

@@ -9,7 +9,7 @@
 
 #include "runtime/comm/interfaces/Communicator.h"
 #include "runtime/program/program.pb.h"
-#include "runtime/train/StepHost.h"
+#include "runtime/train/step/StepHost.h"
 
 #include <set>
 

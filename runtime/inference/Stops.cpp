@@ -6,7 +6,7 @@
 
 #include "runtime/inference/Stops.h"
 
-#include "runtime/base/JsonDefect.h"
+#include "base/json/JsonDefect.h"
 
 #include <algorithm>
 

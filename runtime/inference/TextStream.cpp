@@ -6,7 +6,7 @@
 
 #include "runtime/inference/TextStream.h"
 
-#include "runtime/base/JsonDefect.h"
+#include "base/json/JsonDefect.h"
 #include "runtime/inference/Stops.h"
 
 #include <algorithm>

@@ -12,7 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/CheckedMath.h"
+#include "base/CheckedMath.h"
 #include "runtime/checkpoint/ManifestReader.h"
 #include "runtime/megatron/Formats.h"
 #include "runtime/megatron/Names.h"

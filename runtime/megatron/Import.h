@@ -6,7 +6,7 @@
 ///
 /// \file
 /// The weights of Megatron-LM's checkpoints by Hocket's names
-/// (frontends/spec/Parameters.h). They are the same numbers but for two
+/// (frontends/spec/model/Parameters.h). They are the same numbers but for two
 /// things. The query, key and value projections are one tensor there, which
 /// has for each key-value head the query heads that use it, then its key, then
 /// its value. And the gate of a gated MLP is the first half of linear_fc1.
@@ -16,7 +16,7 @@
 #ifndef HOCKET_RUNTIME_MEGATRON_IMPORT_H
 #define HOCKET_RUNTIME_MEGATRON_IMPORT_H
 
-#include "runtime/checkpoint/HuggingFace.h"
+#include "runtime/checkpoint/hugging_face/HuggingFace.h"
 #include "runtime/megatron/Model.h"
 
 #include <vector>

@@ -6,7 +6,7 @@
 
 #include "runtime/megatron/Model.h"
 
-#include "runtime/base/CheckedMath.h"
+#include "base/CheckedMath.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/IterationFiles.h"
 #include "runtime/megatron/Formats.h"

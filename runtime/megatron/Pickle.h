@@ -23,7 +23,7 @@
 #ifndef HOCKET_RUNTIME_MEGATRON_PICKLE_H
 #define HOCKET_RUNTIME_MEGATRON_PICKLE_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <deque>

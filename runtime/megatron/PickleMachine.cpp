@@ -6,7 +6,7 @@
 
 #include "runtime/megatron/PickleMachine.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 #include <algorithm>
 #include <utility>

@@ -6,7 +6,7 @@
 
 #include "runtime/megatron/StoredZip.h"
 
-#include "runtime/base/CheckedMath.h"
+#include "base/CheckedMath.h"
 
 #include <algorithm>
 #include <string_view>

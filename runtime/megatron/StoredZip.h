@@ -21,8 +21,8 @@
 #ifndef HOCKET_RUNTIME_MEGATRON_STOREDZIP_H
 #define HOCKET_RUNTIME_MEGATRON_STOREDZIP_H
 
-#include "runtime/base/File.h"
-#include "runtime/base/Status.h"
+#include "base/File.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <map>

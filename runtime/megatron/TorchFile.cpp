@@ -6,7 +6,7 @@
 
 #include "runtime/megatron/TorchFile.h"
 
-#include "runtime/base/CheckedMath.h"
+#include "base/CheckedMath.h"
 
 #include <optional>
 #include <utility>

@@ -6,7 +6,7 @@
 
 #include "runtime/nvrtc/CompileOnce.h"
 
-#include "runtime/base/ResultCache.h"
+#include "base/ResultCache.h"
 
 #include <map>
 #include <memory>

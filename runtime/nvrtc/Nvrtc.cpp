@@ -6,7 +6,7 @@
 
 #include "runtime/nvrtc/Nvrtc.h"
 
-#include "runtime/base/VendorLibrary.h"
+#include "base/VendorLibrary.h"
 #include "runtime/cuda/ToolkitLibraries.h"
 
 #include <algorithm>

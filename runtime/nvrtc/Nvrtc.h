@@ -15,7 +15,7 @@
 #ifndef HOCKET_RUNTIME_NVRTC_NVRTC_H
 #define HOCKET_RUNTIME_NVRTC_NVRTC_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <string>
 #include <vector>

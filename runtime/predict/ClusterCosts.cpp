@@ -6,7 +6,7 @@
 
 #include "runtime/predict/ClusterCosts.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/predict/AttentionSizes.h"
 #include "runtime/program/RankPlace.h"
 

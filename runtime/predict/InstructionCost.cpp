@@ -6,8 +6,8 @@
 
 #include "runtime/predict/InstructionCost.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/Quantity.h"
+#include "base/Format.h"
+#include "base/Quantity.h"
 #include "runtime/predict/AttentionSizes.h"
 #include "runtime/program/RankPlace.h"
 

@@ -6,8 +6,8 @@
 
 #include "runtime/predict/KernelLaunches.h"
 
+#include "base/Format.h"
 #include "kernels/cuda/Library.h"
-#include "runtime/base/Format.h"
 #include "runtime/predict/InstructionCost.h"
 #include "runtime/program/DataType.h"
 

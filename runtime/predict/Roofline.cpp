@@ -6,8 +6,8 @@
 
 #include "runtime/predict/Roofline.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/Quantity.h"
+#include "base/Format.h"
+#include "base/Quantity.h"
 
 #include <algorithm>
 #include <cmath>

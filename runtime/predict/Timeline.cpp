@@ -6,7 +6,7 @@
 
 #include "runtime/predict/Timeline.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/predict/Meetings.h"
 #include "runtime/program/Entries.h"
 #include "runtime/program/InstructionOperands.h"

@@ -20,7 +20,7 @@
 #ifndef HOCKET_RUNTIME_PREDICT_TIMELINE_H
 #define HOCKET_RUNTIME_PREDICT_TIMELINE_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 #include "runtime/predict/InstructionCost.h"
 
 #include <functional>

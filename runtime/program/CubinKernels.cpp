@@ -6,7 +6,7 @@
 
 #include "runtime/program/CubinKernels.h"
 
-#include "runtime/base/CheckedMath.h"
+#include "base/CheckedMath.h"
 
 #include <cstring>
 #include <elf.h>

@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_PROGRAM_DATATYPE_H
 #define HOCKET_RUNTIME_PROGRAM_DATATYPE_H
 
-#include "runtime/base/CheckedMath.h"
+#include "base/CheckedMath.h"
 #include "runtime/program/program.pb.h"
 
 #include <optional>

@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_PROGRAM_ENTRIES_H
 #define HOCKET_RUNTIME_PROGRAM_ENTRIES_H
 
-#include "runtime/base/BatchSizes.h"
+#include "base/BatchSizes.h"
 #include "runtime/program/program.pb.h"
 
 #include <string>

@@ -5,19 +5,20 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Shared by the Check*.cpp files beside it; not for other folders.
+/// Shared by the checks of check/ and certificate/; not for other folders.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_PROGRAM_FAULTLIST_H
 #define HOCKET_RUNTIME_PROGRAM_FAULTLIST_H
 
-#include "runtime/program/ProgramCheck.h"
 #include "runtime/program/ProgramRules.h"
+#include "runtime/program/program.pb.h"
 
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hocket {

@@ -6,8 +6,8 @@
 
 #include "runtime/program/InstructionOperands.h"
 
+#include "base/Format.h"
 #include "kernels/library/Library.h"
-#include "runtime/base/Format.h"
 
 #include <algorithm>
 

@@ -12,8 +12,8 @@
 
 #include "runtime/program/NativeObject.h"
 
-#include "runtime/base/CheckedMath.h"
-#include "runtime/base/Format.h"
+#include "base/CheckedMath.h"
+#include "base/Format.h"
 
 #include <cstring>
 #include <elf.h>

@@ -6,10 +6,10 @@
 
 #include "runtime/program/NativeOrigin.h"
 
-#include "runtime/base/CacheFolder.h"
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
-#include "runtime/base/Sha256.h"
+#include "base/CacheFolder.h"
+#include "base/File.h"
+#include "base/Format.h"
+#include "base/Sha256.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -8,7 +8,7 @@
 /// A program's machine code can do what the process that loads it can, and no
 /// check of the file changes that. What can be known is whether the very bytes
 /// came out of a compiler that this user ran on this machine: the compiler
-/// notes their digest in the user's cache (runtime/base/CacheFolder.h), where a
+/// notes their digest in the user's cache (base/CacheFolder.h), where a
 /// file from elsewhere cannot put anything.
 ///
 /// Sources ("cuda-c++") are compiled where they run, and are not meant here.
@@ -18,7 +18,7 @@
 #ifndef HOCKET_RUNTIME_PROGRAM_NATIVEORIGIN_H
 #define HOCKET_RUNTIME_PROGRAM_NATIVEORIGIN_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 #include "runtime/program/program.pb.h"
 
 #include <string>

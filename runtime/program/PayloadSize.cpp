@@ -6,7 +6,7 @@
 
 #include "runtime/program/PayloadSize.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/program/program.pb.h"
 
 #include <google/protobuf/descriptor.h>

@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_PROGRAM_PAYLOADSIZE_H
 #define HOCKET_RUNTIME_PROGRAM_PAYLOADSIZE_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <string_view>
 

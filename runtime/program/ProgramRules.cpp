@@ -6,6 +6,8 @@
 
 #include "runtime/program/ProgramRules.h"
 
+#include "base/Format.h"
+
 #include <algorithm>
 
 using namespace hocket;
@@ -173,4 +175,10 @@ const ProgramRuleText &hocket::textOf(ProgramRule rule) {
   return *std::find_if(
       std::begin(rules), std::end(rules) - 1,
       [&](const ProgramRuleText &row) { return row.rule == rule; });
+}
+
+std::string ProgramFault::text() const {
+  return formatText("V%u: ", unsigned(rule)) +
+         (place.empty() ? what : place + ": " + what) + "; " +
+         textOf(rule).advice;
 }

@@ -13,7 +13,9 @@
 #ifndef HOCKET_RUNTIME_PROGRAM_PROGRAMRULES_H
 #define HOCKET_RUNTIME_PROGRAM_PROGRAMRULES_H
 
+#include <cstdint>
 #include <span>
+#include <string>
 
 namespace hocket {
 
@@ -73,6 +75,19 @@ std::span<const ProgramRuleText> programRules();
 
 /// The row of one.
 const ProgramRuleText &textOf(ProgramRule rule);
+
+/// One reason why a program is unsound.
+struct ProgramFault {
+  ProgramRule rule;  ///< That it does not obey.
+  std::string place; ///< Ranks, role, sequence, instruction; may be empty.
+  std::string what;  ///< What was found, and what was expected.
+
+  /// "V56: rank 3, role 1 'role1', ...: what; what to do".
+  std::string text() const;
+};
+
+/// Of the format, and of every Program that is written.
+inline constexpr uint32_t programVersion = 2;
 
 } // namespace hocket
 

@@ -6,9 +6,9 @@
 
 #include "runtime/serve/Completion.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonDefect.h"
-#include "runtime/base/JsonLines.h"
+#include "base/Format.h"
+#include "base/json/JsonDefect.h"
+#include "base/json/JsonLines.h"
 #include "runtime/inference/Stops.h"
 #include "runtime/inference/TextStream.h"
 #include "runtime/serve/RequestFields.h"

@@ -6,7 +6,7 @@
 
 #include "runtime/serve/Engine.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/inference/Stops.h"
 
 #include <nlohmann/json.hpp>

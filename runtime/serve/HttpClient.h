@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_SERVE_HTTPCLIENT_H
 #define HOCKET_RUNTIME_SERVE_HTTPCLIENT_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <functional>
 #include <string>

@@ -6,7 +6,7 @@
 
 #include "runtime/serve/HttpServer.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>

@@ -14,7 +14,7 @@
 #ifndef HOCKET_RUNTIME_SERVE_HTTPSERVER_H
 #define HOCKET_RUNTIME_SERVE_HTTPSERVER_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <functional>

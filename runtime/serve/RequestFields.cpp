@@ -6,9 +6,9 @@
 
 #include "runtime/serve/RequestFields.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonObject.h"
-#include "runtime/base/NearestNames.h"
+#include "base/Format.h"
+#include "base/NearestNames.h"
+#include "base/json/JsonObject.h"
 
 #include <algorithm>
 #include <cmath>

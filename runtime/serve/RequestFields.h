@@ -13,7 +13,7 @@
 #ifndef HOCKET_RUNTIME_SERVE_REQUESTFIELDS_H
 #define HOCKET_RUNTIME_SERVE_REQUESTFIELDS_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <limits>

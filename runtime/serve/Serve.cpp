@@ -6,9 +6,9 @@
 
 #include "runtime/serve/Serve.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonLines.h"
-#include "runtime/base/Sha256.h"
+#include "base/Format.h"
+#include "base/Sha256.h"
+#include "base/json/JsonLines.h"
 #include "runtime/train/Interrupt.h"
 
 #include <atomic>

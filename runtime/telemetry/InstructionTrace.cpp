@@ -6,7 +6,7 @@
 
 #include "runtime/telemetry/InstructionTrace.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/program/InstructionOperands.h"
 #include "runtime/telemetry/SpanNames.h"
 

@@ -21,7 +21,7 @@
 #ifndef HOCKET_RUNTIME_TELEMETRY_METRICSLOG_H
 #define HOCKET_RUNTIME_TELEMETRY_METRICSLOG_H
 
-#include "runtime/base/JsonLines.h"
+#include "base/json/JsonLines.h"
 
 #include <cstdint>
 #include <optional>

@@ -6,7 +6,7 @@
 
 #include "runtime/telemetry/Progress.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 #include <cmath>
 

@@ -22,7 +22,7 @@
 #ifndef HOCKET_RUNTIME_TELEMETRY_PROGRESS_H
 #define HOCKET_RUNTIME_TELEMETRY_PROGRESS_H
 
-#include "runtime/base/BatchSizes.h"
+#include "base/BatchSizes.h"
 #include "runtime/telemetry/MetricsLog.h"
 
 #include <string>

@@ -6,7 +6,7 @@
 
 #include "runtime/telemetry/TraceFile.h"
 
-#include "runtime/base/JsonLines.h"
+#include "base/json/JsonLines.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -16,7 +16,7 @@
 #ifndef HOCKET_RUNTIME_TELEMETRY_TRACEFILE_H
 #define HOCKET_RUNTIME_TELEMETRY_TRACEFILE_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <map>

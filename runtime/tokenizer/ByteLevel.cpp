@@ -6,7 +6,7 @@
 
 #include "runtime/tokenizer/ByteLevel.h"
 
-#include "runtime/tokenizer/Unicode.h"
+#include "runtime/tokenizer/text/Unicode.h"
 
 #include <array>
 

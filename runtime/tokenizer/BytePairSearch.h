@@ -24,8 +24,8 @@
 #define HOCKET_RUNTIME_TOKENIZER_BYTEPAIRSEARCH_H
 
 #include "runtime/tokenizer/BytePairMerges.h"
-#include "runtime/tokenizer/Trie.h"
-#include "runtime/tokenizer/Vocabulary.h"
+#include "runtime/tokenizer/text/Trie.h"
+#include "runtime/tokenizer/text/Vocabulary.h"
 
 #include <string_view>
 #include <vector>

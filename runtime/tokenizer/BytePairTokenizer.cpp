@@ -6,7 +6,7 @@
 
 #include "runtime/tokenizer/BytePairTokenizer.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/tokenizer/ByteLevel.h"
 
 #include <algorithm>

@@ -17,14 +17,14 @@
 #ifndef HOCKET_RUNTIME_TOKENIZER_BYTEPAIRTOKENIZER_H
 #define HOCKET_RUNTIME_TOKENIZER_BYTEPAIRTOKENIZER_H
 
-#include "runtime/tokenizer/AddedTokens.h"
 #include "runtime/tokenizer/BytePairMerges.h"
 #include "runtime/tokenizer/BytePairSearch.h"
 #include "runtime/tokenizer/PromptTemplate.h"
 #include "runtime/tokenizer/Tokenizer.h"
-#include "runtime/tokenizer/Unicode.h"
-#include "runtime/tokenizer/Vocabulary.h"
-#include "runtime/tokenizer/WordSplitter.h"
+#include "runtime/tokenizer/text/AddedTokens.h"
+#include "runtime/tokenizer/text/Unicode.h"
+#include "runtime/tokenizer/text/Vocabulary.h"
+#include "runtime/tokenizer/text/WordSplitter.h"
 
 #include <array>
 

@@ -6,7 +6,7 @@
 
 #include "runtime/tokenizer/JsonParts.h"
 
-#include "runtime/base/JsonMembers.h"
+#include "base/json/JsonMembers.h"
 #include "runtime/tokenizer/VocabularyReader.h"
 
 #include <charconv>

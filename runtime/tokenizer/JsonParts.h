@@ -14,7 +14,7 @@
 #ifndef HOCKET_RUNTIME_TOKENIZER_JSONPARTS_H
 #define HOCKET_RUNTIME_TOKENIZER_JSONPARTS_H
 
-#include "runtime/tokenizer/SourceText.h"
+#include "runtime/tokenizer/text/SourceText.h"
 
 #include <map>
 #include <string>

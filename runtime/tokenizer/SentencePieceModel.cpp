@@ -6,7 +6,7 @@
 
 #include "runtime/tokenizer/SentencePieceModel.h"
 
-#include "runtime/base/JsonDefect.h"
+#include "base/json/JsonDefect.h"
 
 #include <cmath>
 #include <cstring>

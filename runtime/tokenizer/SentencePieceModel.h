@@ -14,9 +14,9 @@
 #ifndef HOCKET_RUNTIME_TOKENIZER_SENTENCEPIECEMODEL_H
 #define HOCKET_RUNTIME_TOKENIZER_SENTENCEPIECEMODEL_H
 
-#include "runtime/tokenizer/CharacterMap.h"
-#include "runtime/tokenizer/SourceText.h"
-#include "runtime/tokenizer/Vocabulary.h"
+#include "runtime/tokenizer/text/CharacterMap.h"
+#include "runtime/tokenizer/text/SourceText.h"
+#include "runtime/tokenizer/text/Vocabulary.h"
 
 #include <vector>
 

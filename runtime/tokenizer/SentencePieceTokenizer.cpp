@@ -7,8 +7,8 @@
 #include "runtime/tokenizer/SentencePieceTokenizer.h"
 
 #include "runtime/tokenizer/EndOfDocument.h"
-#include "runtime/tokenizer/Unicode.h"
-#include "runtime/tokenizer/WordSplitter.h"
+#include "runtime/tokenizer/text/Unicode.h"
+#include "runtime/tokenizer/text/WordSplitter.h"
 
 #include <algorithm>
 #include <cfloat>

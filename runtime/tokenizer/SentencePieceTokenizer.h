@@ -16,7 +16,7 @@
 
 #include "runtime/tokenizer/SentencePieceModel.h"
 #include "runtime/tokenizer/Tokenizer.h"
-#include "runtime/tokenizer/Trie.h"
+#include "runtime/tokenizer/text/Trie.h"
 
 #include <array>
 

@@ -6,7 +6,7 @@
 
 #include "runtime/tokenizer/Tokenizer.h"
 
-#include "runtime/base/Sha256.h"
+#include "base/Sha256.h"
 #include "runtime/tokenizer/BytePairTokenizer.h"
 #include "runtime/tokenizer/EndOfDocument.h"
 #include "runtime/tokenizer/JsonParts.h"

@@ -17,7 +17,7 @@
 #ifndef HOCKET_RUNTIME_TOKENIZER_TOKENIZER_H
 #define HOCKET_RUNTIME_TOKENIZER_TOKENIZER_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstddef>
 #include <cstdint>

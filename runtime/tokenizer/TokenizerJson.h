@@ -14,8 +14,8 @@
 #ifndef HOCKET_RUNTIME_TOKENIZER_TOKENIZERJSON_H
 #define HOCKET_RUNTIME_TOKENIZER_TOKENIZERJSON_H
 
-#include "runtime/tokenizer/SourceText.h"
 #include "runtime/tokenizer/Tokenizer.h"
+#include "runtime/tokenizer/text/SourceText.h"
 
 namespace hocket::tokenizer {
 

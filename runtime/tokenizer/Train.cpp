@@ -7,7 +7,7 @@
 #include "runtime/tokenizer/Train.h"
 
 #include "runtime/tokenizer/ByteLevel.h"
-#include "runtime/tokenizer/Vocabulary.h"
+#include "runtime/tokenizer/text/Vocabulary.h"
 
 #include <algorithm>
 #include <array>

@@ -14,8 +14,8 @@
 #ifndef HOCKET_RUNTIME_TOKENIZER_TRAIN_H
 #define HOCKET_RUNTIME_TOKENIZER_TRAIN_H
 
-#include "runtime/base/Status.h"
-#include "runtime/tokenizer/WordSplitter.h"
+#include "base/Status.h"
+#include "runtime/tokenizer/text/WordSplitter.h"
 
 #include <cstdint>
 #include <functional>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/JsonLines.h"
+#include "base/json/JsonLines.h"
 #include "runtime/tokenizer/ByteLevel.h"
 #include "runtime/tokenizer/Train.h"
 

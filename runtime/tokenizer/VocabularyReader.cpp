@@ -6,8 +6,8 @@
 
 #include "runtime/tokenizer/VocabularyReader.h"
 
-#include "runtime/base/JsonDefect.h"
-#include "runtime/base/JsonMembers.h"
+#include "base/json/JsonDefect.h"
+#include "base/json/JsonMembers.h"
 #include "runtime/tokenizer/ByteLevel.h"
 
 #include <algorithm>

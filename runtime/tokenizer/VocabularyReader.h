@@ -14,8 +14,8 @@
 #define HOCKET_RUNTIME_TOKENIZER_VOCABULARYREADER_H
 
 #include "runtime/tokenizer/BytePairMerges.h"
-#include "runtime/tokenizer/SourceText.h"
-#include "runtime/tokenizer/Vocabulary.h"
+#include "runtime/tokenizer/text/SourceText.h"
+#include "runtime/tokenizer/text/Vocabulary.h"
 
 #include <string>
 #include <string_view>

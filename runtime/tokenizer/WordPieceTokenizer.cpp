@@ -6,9 +6,9 @@
 
 #include "runtime/tokenizer/WordPieceTokenizer.h"
 
-#include "runtime/tokenizer/Unicode.h"
 #include "runtime/tokenizer/VocabularyReader.h"
-#include "runtime/tokenizer/WordSplitter.h"
+#include "runtime/tokenizer/text/Unicode.h"
+#include "runtime/tokenizer/text/WordSplitter.h"
 
 #include <algorithm>
 #include <array>

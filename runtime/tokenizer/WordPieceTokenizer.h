@@ -15,12 +15,12 @@
 #ifndef HOCKET_RUNTIME_TOKENIZER_WORDPIECETOKENIZER_H
 #define HOCKET_RUNTIME_TOKENIZER_WORDPIECETOKENIZER_H
 
-#include "runtime/tokenizer/AddedTokens.h"
 #include "runtime/tokenizer/PromptTemplate.h"
-#include "runtime/tokenizer/SourceText.h"
 #include "runtime/tokenizer/Tokenizer.h"
-#include "runtime/tokenizer/Trie.h"
-#include "runtime/tokenizer/Vocabulary.h"
+#include "runtime/tokenizer/text/AddedTokens.h"
+#include "runtime/tokenizer/text/SourceText.h"
+#include "runtime/tokenizer/text/Trie.h"
+#include "runtime/tokenizer/text/Vocabulary.h"
 
 namespace hocket::tokenizer {
 

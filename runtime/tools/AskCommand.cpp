@@ -6,13 +6,13 @@
 
 #include "runtime/tools/AskCommand.h"
 
-#include "runtime/base/JsonLines.h"
-#include "runtime/base/JsonObject.h"
+#include "base/json/JsonLines.h"
+#include "base/json/JsonObject.h"
 #include "runtime/serve/HttpClient.h"
-#include "runtime/tools/KeyFile.h"
-#include "runtime/tools/LineEditor.h"
-#include "runtime/tools/OptionValues.h"
 #include "runtime/tools/WritingOptions.h"
+#include "runtime/tools/command_line/KeyFile.h"
+#include "runtime/tools/command_line/LineEditor.h"
+#include "runtime/tools/command_line/OptionValues.h"
 
 #include <iostream>
 #include <nlohmann/json.hpp>

@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_TOOLS_ASKCOMMAND_H
 #define HOCKET_RUNTIME_TOOLS_ASKCOMMAND_H
 
-#include "runtime/tools/CommandLine.h"
+#include "runtime/tools/command_line/CommandLine.h"
 
 namespace hocket {
 

@@ -6,14 +6,14 @@
 
 #include "runtime/tools/CheckpointTools.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonLines.h"
-#include "runtime/base/Quantity.h"
+#include "base/Format.h"
+#include "base/Quantity.h"
+#include "base/json/JsonLines.h"
 #include "runtime/checkpoint/Compare.h"
 #include "runtime/checkpoint/Reshard.h"
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/OptionValues.h"
-#include "runtime/tools/ProgressLine.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/OptionValues.h"
+#include "runtime/tools/command_line/ProgressLine.h"
 
 #include <cmath>
 #include <filesystem>

@@ -13,7 +13,7 @@
 #ifndef HOCKET_RUNTIME_TOOLS_CHECKPOINTTOOLS_H
 #define HOCKET_RUNTIME_TOOLS_CHECKPOINTTOOLS_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <CLI/CLI.hpp>
 

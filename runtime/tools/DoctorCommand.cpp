@@ -6,18 +6,18 @@
 
 #include "runtime/tools/DoctorCommand.h"
 
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonLines.h"
-#include "runtime/base/ResultCache.h"
-#include "runtime/base/WorkerPool.h"
+#include "base/File.h"
+#include "base/Format.h"
+#include "base/ResultCache.h"
+#include "base/WorkerPool.h"
+#include "base/json/JsonLines.h"
 #include "runtime/comm/mpi/MpiTransport.h"
 #include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
 #include "runtime/nvrtc/Nvrtc.h"
-#include "runtime/tools/CommandLine.h"
+#include "runtime/tools/command_line/CommandLine.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_TOOLS_DOCTORCOMMAND_H
 #define HOCKET_RUNTIME_TOOLS_DOCTORCOMMAND_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <CLI/CLI.hpp>
 #include <string>

@@ -6,17 +6,17 @@
 
 #include "runtime/tools/EvalCommand.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonLines.h"
+#include "base/Format.h"
+#include "base/json/JsonLines.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/evaluate/ChoiceFiles.h"
 #include "runtime/evaluate/Lambada.h"
 #include "runtime/evaluate/WikiText.h"
-#include "runtime/tokenizer/SourceText.h"
-#include "runtime/tools/CommandLine.h"
+#include "runtime/tokenizer/text/SourceText.h"
 #include "runtime/tools/EvalReport.h"
 #include "runtime/tools/ModelInput.h"
-#include "runtime/tools/OptionValues.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/OptionValues.h"
 #include "runtime/train/TrainingData.h"
 
 #include <algorithm>

@@ -6,11 +6,11 @@
 
 #include "runtime/tools/ExplainCommand.h"
 
-#include "runtime/base/JsonLines.h"
-#include "runtime/program/ProgramFile.h"
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/ExplainReport.h"
-#include "runtime/tools/RuleText.h"
+#include "base/json/JsonLines.h"
+#include "runtime/program/file/ProgramFile.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/reports/ExplainReport.h"
+#include "runtime/tools/reports/RuleText.h"
 
 #include <filesystem>
 #include <iostream>

@@ -6,14 +6,14 @@
 
 #include "runtime/tools/InspectCommand.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonLines.h"
-#include "runtime/program/ProgramFile.h"
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/OutputFile.h"
-#include "runtime/tools/PageReport.h"
-#include "runtime/tools/ProgramReport.h"
-#include "runtime/tools/RooflineReport.h"
+#include "base/Format.h"
+#include "base/json/JsonLines.h"
+#include "runtime/program/file/ProgramFile.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/OutputFile.h"
+#include "runtime/tools/reports/PageReport.h"
+#include "runtime/tools/reports/ProgramReport.h"
+#include "runtime/tools/reports/RooflineReport.h"
 
 #include <iostream>
 #include <memory>

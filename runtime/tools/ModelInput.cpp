@@ -6,7 +6,7 @@
 
 #include "runtime/tools/ModelInput.h"
 
-#include "runtime/tools/OptionValues.h"
+#include "runtime/tools/command_line/OptionValues.h"
 
 #include <iostream>
 #include <unistd.h>

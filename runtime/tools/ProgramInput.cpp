@@ -7,7 +7,7 @@
 #include "runtime/tools/ProgramInput.h"
 
 #include "runtime/program/NativeOrigin.h"
-#include "runtime/program/ProgramFile.h"
+#include "runtime/program/file/ProgramFile.h"
 
 using namespace hocket;
 

@@ -13,11 +13,11 @@
 #ifndef HOCKET_RUNTIME_TOOLS_PROGRAMINPUT_H
 #define HOCKET_RUNTIME_TOOLS_PROGRAMINPUT_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 #include "runtime/comm/process/Launch.h"
 #include "runtime/program/program.pb.h"
 #include "runtime/telemetry/StatusLine.h"
-#include "runtime/train/ImportedWeights.h"
+#include "runtime/train/values/ImportedWeights.h"
 
 #include <CLI/CLI.hpp>
 #include <functional>

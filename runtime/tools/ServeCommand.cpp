@@ -7,10 +7,10 @@
 #include "runtime/tools/ServeCommand.h"
 
 #include "runtime/serve/Serve.h"
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/KeyFile.h"
 #include "runtime/tools/ModelInput.h"
-#include "runtime/tools/OptionValues.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/KeyFile.h"
+#include "runtime/tools/command_line/OptionValues.h"
 
 #include <ctime>
 #include <filesystem>

@@ -6,15 +6,15 @@
 
 #include "runtime/tools/TraceCommand.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/program/Entries.h"
-#include "runtime/program/ProgramFile.h"
 #include "runtime/program/RankPlace.h"
+#include "runtime/program/file/ProgramFile.h"
 #include "runtime/telemetry/InstructionTrace.h"
 #include "runtime/telemetry/MemoryTrace.h"
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/OptionValues.h"
-#include "runtime/tools/OutputFile.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/OptionValues.h"
+#include "runtime/tools/command_line/OutputFile.h"
 
 #include <algorithm>
 #include <iostream>

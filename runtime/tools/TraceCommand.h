@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_TOOLS_TRACECOMMAND_H
 #define HOCKET_RUNTIME_TOOLS_TRACECOMMAND_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 #include "runtime/tools/DeviceOptions.h"
 
 #include <CLI/CLI.hpp>

@@ -6,8 +6,8 @@
 
 #include "runtime/tools/TrainCommand.h"
 
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/OptionValues.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/OptionValues.h"
 #include "runtime/train/TrainingRun.h"
 
 #include <csignal>

@@ -6,12 +6,12 @@
 
 #include "runtime/tools/VerifyCommand.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/JsonLines.h"
-#include "runtime/base/Quantity.h"
-#include "runtime/program/ProgramCheck.h"
-#include "runtime/program/ProgramFile.h"
-#include "runtime/tools/CommandLine.h"
+#include "base/Format.h"
+#include "base/Quantity.h"
+#include "base/json/JsonLines.h"
+#include "runtime/program/check/ProgramCheck.h"
+#include "runtime/program/file/ProgramFile.h"
+#include "runtime/tools/command_line/CommandLine.h"
 
 #include <iostream>
 #include <memory>

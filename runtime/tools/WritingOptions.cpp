@@ -6,7 +6,7 @@
 
 #include "runtime/tools/WritingOptions.h"
 
-#include "runtime/tools/OptionValues.h"
+#include "runtime/tools/command_line/OptionValues.h"
 
 using namespace hocket;
 using inference::SamplingOptions;

@@ -8,7 +8,7 @@
 #define HOCKET_RUNTIME_TOOLS_WRITINGOPTIONS_H
 
 #include "runtime/inference/Sampling.h"
-#include "runtime/tools/CommandLine.h"
+#include "runtime/tools/command_line/CommandLine.h"
 
 #include <string>
 #include <vector>

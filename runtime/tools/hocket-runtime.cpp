@@ -11,18 +11,18 @@
 
 #include "runtime/tools/AskCommand.h"
 #include "runtime/tools/CheckpointTools.h"
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/DataCommand.h"
 #include "runtime/tools/DoctorCommand.h"
 #include "runtime/tools/EvalCommand.h"
 #include "runtime/tools/ExplainCommand.h"
 #include "runtime/tools/GenerateCommand.h"
 #include "runtime/tools/InspectCommand.h"
 #include "runtime/tools/ServeCommand.h"
-#include "runtime/tools/TokenizerCommand.h"
 #include "runtime/tools/TraceCommand.h"
 #include "runtime/tools/TrainCommand.h"
 #include "runtime/tools/VerifyCommand.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/data/DataCommand.h"
+#include "runtime/tools/data/TokenizerCommand.h"
 
 using namespace hocket;
 

@@ -6,7 +6,7 @@
 
 #include "runtime/train/FolderLock.h"
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 
 #include <algorithm>
 #include <cctype>

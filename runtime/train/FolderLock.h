@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_TRAIN_FOLDERLOCK_H
 #define HOCKET_RUNTIME_TRAIN_FOLDERLOCK_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <string>
 

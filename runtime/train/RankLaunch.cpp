@@ -6,8 +6,8 @@
 
 #include "runtime/train/RankLaunch.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/WorkerPool.h"
+#include "base/Format.h"
+#include "base/WorkerPool.h"
 #include "runtime/comm/mpi/MpiTransport.h"
 #include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/comm/process/Launch.h"

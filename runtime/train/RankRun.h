@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_TRAIN_RANKRUN_H
 #define HOCKET_RUNTIME_TRAIN_RANKRUN_H
 
-#include "runtime/data/RunSamples.h"
+#include "runtime/data/samples/RunSamples.h"
 #include "runtime/train/RankLaunch.h"
 #include "runtime/train/TrainingRun.h"
 

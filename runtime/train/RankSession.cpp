@@ -6,16 +6,16 @@
 
 #include "runtime/train/RankSession.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/comm/nccl/NcclWorld.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
 #include "runtime/program/NcclMemory.h"
-#include "runtime/train/Initialize.h"
-#include "runtime/train/RankAgreement.h"
-#include "runtime/train/StepHost.h"
+#include "runtime/train/step/RankAgreement.h"
+#include "runtime/train/step/StepHost.h"
+#include "runtime/train/values/Initialize.h"
 
 using namespace hocket;
 

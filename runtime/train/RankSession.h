@@ -15,10 +15,10 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/executor/Executor.h"
-#include "runtime/train/GraphUse.h"
-#include "runtime/train/ImportedWeights.h"
 #include "runtime/train/RankLaunch.h"
-#include "runtime/train/RunCheckpoint.h"
+#include "runtime/train/step/GraphUse.h"
+#include "runtime/train/values/ImportedWeights.h"
+#include "runtime/train/values/RunCheckpoint.h"
 
 namespace hocket {
 

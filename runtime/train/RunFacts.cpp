@@ -6,11 +6,11 @@
 
 #include "runtime/train/RunFacts.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/Sha256.h"
+#include "base/Format.h"
+#include "base/Sha256.h"
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/data/BlendedDataset.h"
 #include "runtime/data/IndexedDataset.h"
+#include "runtime/data/samples/BlendedDataset.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -6,11 +6,11 @@
 
 #include "runtime/train/SaveFolder.h"
 
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
+#include "base/File.h"
+#include "base/Format.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/IterationFiles.h"
-#include "runtime/train/RankAgreement.h"
+#include "runtime/train/step/RankAgreement.h"
 
 #include <algorithm>
 #include <array>

@@ -6,13 +6,13 @@
 
 #include "runtime/train/Trainer.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/comm/interfaces/FailureText.h"
 #include "runtime/program/Entries.h"
 #include "runtime/train/Interrupt.h"
-#include "runtime/train/LearningRate.h"
-#include "runtime/train/RunCheckpoint.h"
 #include "runtime/train/TrainingData.h"
+#include "runtime/train/step/LearningRate.h"
+#include "runtime/train/values/RunCheckpoint.h"
 
 #include <algorithm>
 #include <chrono>

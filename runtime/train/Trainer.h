@@ -26,11 +26,11 @@
 #ifndef HOCKET_RUNTIME_TRAIN_TRAINER_H
 #define HOCKET_RUNTIME_TRAIN_TRAINER_H
 
-#include "runtime/data/SampleSource.h"
+#include "runtime/data/samples/SampleSource.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/telemetry/Progress.h"
-#include "runtime/train/MicrobatchRows.h"
-#include "runtime/train/RankAgreement.h"
+#include "runtime/train/step/MicrobatchRows.h"
+#include "runtime/train/step/RankAgreement.h"
 
 #include <chrono>
 #include <functional>

@@ -7,8 +7,8 @@
 #ifndef HOCKET_RUNTIME_TRAIN_TRAININGDATA_H
 #define HOCKET_RUNTIME_TRAIN_TRAININGDATA_H
 
-#include "runtime/data/BatchSource.h"
-#include "runtime/data/RunSamples.h"
+#include "runtime/data/samples/BatchSource.h"
+#include "runtime/data/samples/RunSamples.h"
 #include "runtime/program/program.pb.h"
 
 #include <string>

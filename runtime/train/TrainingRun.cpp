@@ -6,23 +6,23 @@
 
 #include "runtime/train/TrainingRun.h"
 
-#include "runtime/base/CheckedMath.h"
-#include "runtime/base/Format.h"
+#include "base/CheckedMath.h"
+#include "base/Format.h"
 #include "runtime/executor/ProfileReport.h"
 #include "runtime/program/Entries.h"
 #include "runtime/train/Interrupt.h"
-#include "runtime/train/LearningRate.h"
 #include "runtime/train/LogFile.h"
-#include "runtime/train/RankAgreement.h"
 #include "runtime/train/RankRun.h"
 #include "runtime/train/RankSession.h"
-#include "runtime/train/RunCheckpoint.h"
 #include "runtime/train/RunFacts.h"
 #include "runtime/train/SaveFolder.h"
-#include "runtime/train/StepTrace.h"
-#include "runtime/train/TokenCheck.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/TrainingData.h"
+#include "runtime/train/step/LearningRate.h"
+#include "runtime/train/step/RankAgreement.h"
+#include "runtime/train/step/StepTrace.h"
+#include "runtime/train/step/TokenCheck.h"
+#include "runtime/train/values/RunCheckpoint.h"
 
 #include <utility>
 

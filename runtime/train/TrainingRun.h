@@ -13,11 +13,11 @@
 #ifndef HOCKET_RUNTIME_TRAIN_TRAININGRUN_H
 #define HOCKET_RUNTIME_TRAIN_TRAININGRUN_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 #include "runtime/program/program.pb.h"
-#include "runtime/train/GraphUse.h"
-#include "runtime/train/ImportedWeights.h"
-#include "runtime/train/StepWindow.h"
+#include "runtime/train/step/GraphUse.h"
+#include "runtime/train/step/StepWindow.h"
+#include "runtime/train/values/ImportedWeights.h"
 
 #include <functional>
 #include <memory>

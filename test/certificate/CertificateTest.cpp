@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/program/ProgramCheck.h"
 #include "runtime/program/certificate/IssueOrder.h"
+#include "runtime/program/check/ProgramCheck.h"
 #include "test/certificate/Damage.h"
 #include "test/certificate/FieldDamage.h"
 #include "test/certificate/StreamOracle.h"

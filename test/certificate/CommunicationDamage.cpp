@@ -6,7 +6,7 @@
 
 #include "test/certificate/Damage.h"
 
-#include "runtime/base/CheckedMath.h"
+#include "base/CheckedMath.h"
 #include "test/certificate/StreamOracle.h"
 
 #include <algorithm>

@@ -21,7 +21,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/predict/Timeline.h"
 #include "runtime/train/TrainingRun.h"
 #include "test/end_to_end/CompiledModel.h"

@@ -7,7 +7,7 @@
 #include "test/certificate/Damage.h"
 
 #include "runtime/program/InstructionOperands.h"
-#include "runtime/program/certificate/Peak.h"
+#include "runtime/program/Peak.h"
 
 #include <algorithm>
 

@@ -12,8 +12,8 @@
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
 #include "runtime/inference/ScoreHost.h"
-#include "runtime/train/Initialize.h"
-#include "runtime/train/StepHost.h"
+#include "runtime/train/step/StepHost.h"
+#include "runtime/train/values/Initialize.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

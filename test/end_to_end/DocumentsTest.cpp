@@ -15,8 +15,8 @@
 #include "test/end_to_end/CompiledModel.h"
 #include "test/end_to_end/TrainedPlans.h"
 
-#include "runtime/data/BatchSource.h"
-#include "runtime/data/RunSamples.h"
+#include "runtime/data/samples/BatchSource.h"
+#include "runtime/data/samples/RunSamples.h"
 #include "runtime/program/Entries.h"
 #include "runtime/program/RankPlace.h"
 

@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
+#include "base/File.h"
+#include "base/Format.h"
 #include "runtime/program/Entries.h"
 #include "runtime/train/TrainingRun.h"
 #include "test/end_to_end/TrainedPlans.h"

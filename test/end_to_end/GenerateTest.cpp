@@ -12,7 +12,7 @@
 
 #include "runtime/inference/Generate.h"
 #include "runtime/inference/Score.h"
-#include "runtime/program/ProgramCheck.h"
+#include "runtime/program/check/ProgramCheck.h"
 #include "test/end_to_end/TrainedPlans.h"
 
 #include <algorithm>

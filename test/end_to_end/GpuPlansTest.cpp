@@ -13,7 +13,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/program/RankPlace.h"

@@ -11,7 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/program/Entries.h"
 #include "runtime/train/TrainingRun.h"

@@ -17,7 +17,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/program/ProgramCheck.h"
+#include "runtime/program/check/ProgramCheck.h"
 #include "test/emulator/EmulatedGpus.h"
 #include "test/end_to_end/TrainedPlans.h"
 

@@ -13,7 +13,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/train/TrainingRun.h"
 #include "test/end_to_end/CompiledModel.h"
 #include "test/end_to_end/TrainingFolder.h"

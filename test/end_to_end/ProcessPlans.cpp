@@ -6,9 +6,9 @@
 
 #include "test/end_to_end/ProcessPlans.h"
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/program/ProgramFile.h"
+#include "runtime/program/file/ProgramFile.h"
 #include "test/runtime/comm/FreePort.h"
 
 #include <cstdlib>

@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "base/File.h"
 #include "compiler/driver/Compile.h"
-#include "runtime/base/File.h"
 #include "runtime/train/TrainingRun.h"
 #include "test/end_to_end/CompiledModel.h"
 #include "test/end_to_end/TrainingFolder.h"

@@ -13,7 +13,7 @@
 #ifndef HOCKET_TEST_END_TO_END_REFERENCEMODEL_H
 #define HOCKET_TEST_END_TO_END_REFERENCEMODEL_H
 
-#include "dialects/xf/reference/ReferenceTensor.h"
+#include "dialects/xf/IR/ReferenceTensor.h"
 #include "test/end_to_end/TrainedModel.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -10,8 +10,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "base/File.h"
 #include "passes/planning/ScheduleGenerators.h"
-#include "runtime/base/File.h"
 #include "test/end_to_end/TrainedPlans.h"
 
 #include <gmock/gmock.h>

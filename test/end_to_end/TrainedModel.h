@@ -13,7 +13,7 @@
 #ifndef HOCKET_TEST_END_TO_END_TRAINEDMODEL_H
 #define HOCKET_TEST_END_TO_END_TRAINEDMODEL_H
 
-#include "runtime/data/BatchSource.h"
+#include "runtime/data/samples/BatchSource.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 
 #include "test/end_to_end/TrainedPlans.h"
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/executor/Executor.h"
 #include "test/end_to_end/CompiledModel.h"

@@ -14,7 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "test/fuzz/Target.h"
 
 #include <algorithm>

@@ -12,7 +12,7 @@
 #ifndef HOCKET_TEST_KERNELS_TESTWORKERS_H
 #define HOCKET_TEST_KERNELS_TESTWORKERS_H
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Workers.h"
 #include "kernels/reference/Element.h"
 #include "kernels/reference/Philox.h"
 

@@ -15,6 +15,7 @@ RULES = (
     files.root_folders,
     files.formatted,
     includes.layers,
+    includes.no_cycles,
     includes.runtime_free_of_mlir,
     includes.guards,
     includes.no_duplicates,

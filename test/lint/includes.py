@@ -15,54 +15,54 @@ ALLOWED = {
     "kernels/library": ["kernels/reference"],
     "kernels/cpu": ["kernels/library", "kernels/reference"],
     "kernels/cuda": ["kernels/library", "kernels/reference"],
-    "runtime/base": [],
-    "runtime/program": ["runtime/base", "kernels"],
-    "runtime/hal": ["runtime/base", "runtime/cuda", "runtime/nvrtc", "kernels"],
-    "runtime/cuda": ["runtime/base"],
-    "runtime/nvrtc": ["runtime/base", "runtime/cuda"],
+    "base": [],
+    "runtime/program": ["base", "kernels"],
+    "runtime/hal": ["base", "runtime/cuda", "runtime/nvrtc", "kernels"],
+    "runtime/cuda": ["base"],
+    "runtime/nvrtc": ["base", "runtime/cuda"],
     "runtime/comm": [
-        "runtime/base",
+        "base",
         "runtime/cuda",
         "runtime/hal/interfaces",
         "kernels",
     ],
-    "runtime/telemetry": ["runtime/base", "runtime/predict", "runtime/program"],
-    "runtime/cluster": ["runtime/base"],
+    "runtime/telemetry": ["base", "runtime/predict", "runtime/program"],
+    "runtime/cluster": ["base"],
     "runtime/predict": [
-        "runtime/base",
+        "base",
         "runtime/cluster",
         "runtime/program",
         "kernels",
     ],
-    "runtime/tokenizer": ["runtime/base"],
-    "runtime/chat": ["runtime/base"],
-    "runtime/data": ["runtime/base", "runtime/chat", "runtime/tokenizer"],
-    "runtime/checkpoint": ["runtime/base"],
-    "runtime/megatron": ["runtime/base", "runtime/checkpoint"],
+    "runtime/tokenizer": ["base"],
+    "runtime/chat": ["base"],
+    "runtime/data": ["base", "runtime/chat", "runtime/tokenizer"],
+    "runtime/checkpoint": ["base"],
+    "runtime/megatron": ["base", "runtime/checkpoint"],
     "runtime/executor": [
-        "runtime/base",
+        "base",
         "runtime/program",
         "runtime/hal",
         "runtime/comm",
         "runtime/telemetry",
     ],
-    "runtime/train": ["runtime", "!runtime/tools", "kernels"],
-    "runtime/inference": ["runtime", "!runtime/evaluate", "!runtime/serve", "!runtime/tools"],
-    "runtime/evaluate": ["runtime/base", "runtime/inference", "runtime/tokenizer"],
-    "runtime/serve": ["runtime/base", "runtime/inference", "runtime/program", "runtime/tokenizer",
+    "runtime/train": ["base", "runtime", "!runtime/tools", "kernels"],
+    "runtime/inference": ["base", "runtime", "!runtime/evaluate", "!runtime/serve", "!runtime/tools"],
+    "runtime/evaluate": ["base", "runtime/inference", "runtime/tokenizer"],
+    "runtime/serve": ["base", "runtime/inference", "runtime/program", "runtime/tokenizer",
                       "runtime/train"],
-    "runtime/tools": ["runtime"],
-    "dialects/plan": ["runtime/base"],
+    "runtime/tools": ["base", "runtime"],
+    "dialects/plan": ["base"],
     # How many microbatches a step has, and what the entries are called, is one
     # matter from the specification to the trainer.
-    "dialects/xf": ["kernels/reference", "runtime/base/BatchSizes"],
+    "dialects/xf": ["kernels/reference", "base/BatchSizes"],
     "dialects/dist": ["dialects/xf"],
     "dialects/pipe": ["dialects/dist", "dialects/xf"],
     "dialects/kern": ["kernels/reference"],
     "dialects/exec": [],
     # What a plan is, without the attribute: planning knows no MLIR.
     "passes/planning": [
-        "runtime/base",
+        "base",
         "runtime/cluster",
         "dialects/plan",
         "!dialects/plan/IR",
@@ -85,7 +85,7 @@ ALLOWED = {
         "dialects/plan",
         "passes/analysis",
         "passes/planning",
-        "runtime/base/BatchSizes",
+        "base/BatchSizes",
     ],
     "passes/kern": ["dialects/kern", "passes/analysis", "passes/planning"],
     # A launch names a `kern.kernel`, whose accesses say what may be in place;
@@ -97,15 +97,15 @@ ALLOWED = {
         "kernels/library",
         "passes/analysis",
         "passes/planning",
-        "runtime/base/BatchSizes",
+        "base/BatchSizes",
     ],
-    "frontends": ["dialects", "runtime/base", "runtime/checkpoint", "runtime/megatron"],
+    "frontends": ["dialects", "base", "runtime/checkpoint", "runtime/megatron"],
     "compiler": [
         "frontends",
         "passes",
         "dialects",
         "runtime/program",
-        "runtime/base",
+        "base",
         "runtime/cluster",
     ],
     "compiler/targets": ["passes", "dialects", "runtime/program", "kernels"],
@@ -114,6 +114,7 @@ ALLOWED = {
         "frontends",
         "passes",
         "dialects",
+        "base",
         "runtime",
         "kernels/cuda/Sources",
     ],
@@ -131,7 +132,7 @@ def rule_of(path):
     """(folder of the rule, folders that it may include)."""
     if conversion := CONVERSION.match(path):
         allowed = ["passes/conversion/Passes", "passes/analysis", "passes/planning"]
-        allowed += ["dialects/plan", "runtime/base/BatchSizes"]
+        allowed += ["dialects/plan", "base/BatchSizes"]
         for level in map(str.lower, conversion.groups()):
             allowed += [f"dialects/{level}", f"passes/{level}"]
             allowed += ALLOWED[f"dialects/{level}"]
@@ -166,9 +167,44 @@ def layers(tree):
                 yield f"{path}:{line}: {rule} may not include {included}"
 
 
+def folders_of(tree):
+    """{folder: {included folder: one include that says so}}, tests apart."""
+    graph = {}
+    for path in tree.with_suffix(".h", ".cpp", ".td", ".cu", ".cuh"):
+        if path.parts[0] in ("test", "examples"):
+            continue
+        folder = str(path.parent)
+        for line, included in includes_of(tree, path):
+            other = included.rpartition("/")[0]
+            if other != folder and (tree.root / included).is_file():
+                where = f"{path}:{line}: includes {included}"
+                graph.setdefault(folder, {}).setdefault(other, where)
+    return graph
+
+
+def path_back(graph, start, end):
+    """The folders of a shortest way from `start` to `end`; none if there is none."""
+    ways, pending = {start: [start]}, [start]
+    for folder in pending:
+        for other in sorted(graph.get(folder, {})):
+            if other not in ways:
+                ways[other] = ways[folder] + [other]
+                pending.append(other)
+    return ways.get(end, [])
+
+
+def no_cycles(tree):
+    """No two folders include each other, directly or by way of others."""
+    graph = folders_of(tree)
+    for folder in sorted(graph):
+        for other, where in sorted(graph[folder].items()):
+            if way := path_back(graph, other, folder):
+                yield f"{where}, but {' includes '.join(way)}"
+
+
 def runtime_free_of_mlir(tree):
-    """The runtime, the kernels and the planners know no MLIR."""
-    free = ("runtime/", "kernels/", "passes/planning/")
+    """The base, the runtime, the kernels and the planners know no MLIR."""
+    free = ("base/", "runtime/", "kernels/", "passes/planning/")
     for path in tree.with_suffix(".h", ".cpp", ".cu"):
         for line, included in includes_of(tree, path):
             foreign = included.startswith(("mlir/", "llvm/", "clang/"))

@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 
 FOLDERS = (
-    "compiler runtime dialects passes frontends kernels test examples docs"
+    "base compiler runtime dialects passes frontends kernels test examples docs"
 ).split()
 LLVM = pathlib.Path("/usr/lib/llvm-19")
 

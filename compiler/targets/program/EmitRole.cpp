@@ -6,7 +6,7 @@
 
 #include "compiler/targets/program/ProgramEmitter.h"
 
-#include "kernels/cpu/Workers.h"
+#include "kernels/cpu/simd/Workers.h"
 #include "passes/planning/memory/BufferAlignment.h"
 
 #include "llvm/ADT/MapVector.h"

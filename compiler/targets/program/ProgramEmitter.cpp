@@ -9,7 +9,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/kern/IR/ElementTypes.h"
 #include "dialects/kern/IR/Kern.h"
-#include "runtime/program/ProgramFile.h"
+#include "runtime/program/ProgramRules.h"
 #include "runtime/program/ValueWriters.h"
 
 using namespace mlir;

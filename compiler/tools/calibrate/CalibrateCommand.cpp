@@ -6,15 +6,15 @@
 
 #include "compiler/tools/calibrate/CalibrateCommand.h"
 
+#include "base/File.h"
+#include "base/Format.h"
+#include "base/Quantity.h"
 #include "compiler/tools/calibrate/MeasureDevice.h"
 #include "passes/planning/calibration/FitSystem.h"
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
-#include "runtime/base/Quantity.h"
 #include "runtime/cluster/Systems.h"
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/OptionValues.h"
-#include "runtime/tools/OutputFile.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/OptionValues.h"
+#include "runtime/tools/command_line/OutputFile.h"
 
 #include <google/protobuf/text_format.h>
 

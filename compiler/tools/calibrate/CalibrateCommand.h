@@ -7,7 +7,7 @@
 #ifndef HOCKET_COMPILER_TOOLS_CALIBRATE_CALIBRATECOMMAND_H
 #define HOCKET_COMPILER_TOOLS_CALIBRATE_CALIBRATECOMMAND_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include "compiler/tools/calibrate/ProgramTimes.h"
 

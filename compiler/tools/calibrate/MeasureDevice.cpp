@@ -6,8 +6,8 @@
 
 #include "compiler/tools/calibrate/MeasureDevice.h"
 
+#include "base/WorkerPool.h"
 #include "compiler/tools/calibrate/DeviceTimer.h"
-#include "runtime/base/WorkerPool.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/train/LocalRanks.h"
 

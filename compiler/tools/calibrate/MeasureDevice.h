@@ -7,8 +7,8 @@
 #ifndef HOCKET_COMPILER_TOOLS_CALIBRATE_MEASUREDEVICE_H
 #define HOCKET_COMPILER_TOOLS_CALIBRATE_MEASUREDEVICE_H
 
+#include "base/Status.h"
 #include "compiler/tools/calibrate/ProgramTimes.h"
-#include "runtime/base/Status.h"
 
 #include <functional>
 

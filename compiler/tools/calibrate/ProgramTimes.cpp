@@ -6,14 +6,14 @@
 
 #include "compiler/tools/calibrate/ProgramTimes.h"
 
-#include "compiler/tools/PlanProblem.h"
+#include "base/File.h"
+#include "base/Format.h"
+#include "compiler/tools/planning/PlanProblem.h"
 #include "passes/planning/calibration/FitSystem.h"
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
 #include "runtime/comm/local/LocalWorld.h"
 #include "runtime/executor/Executor.h"
-#include "runtime/train/Initialize.h"
-#include "runtime/train/StepHost.h"
+#include "runtime/train/step/StepHost.h"
+#include "runtime/train/values/Initialize.h"
 
 #include <algorithm>
 #include <array>

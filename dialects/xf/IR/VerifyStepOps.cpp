@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/BatchSizes.h"
 #include "dialects/xf/IR/HostInputs.h"
 #include "dialects/xf/IR/XfConstraints.h"
-#include "runtime/base/BatchSizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

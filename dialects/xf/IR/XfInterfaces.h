@@ -14,7 +14,7 @@
 
 #include "dialects/xf/IR/FactorRule.h"
 #include "dialects/xf/IR/OpCost.h"
-#include "dialects/xf/reference/ReferenceTensor.h"
+#include "dialects/xf/IR/ReferenceTensor.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"

@@ -14,7 +14,7 @@
 #ifndef HOCKET_DIALECTS_XF_REFERENCE_INTERPRETER_H
 #define HOCKET_DIALECTS_XF_REFERENCE_INTERPRETER_H
 
-#include "dialects/xf/reference/ReferenceTensor.h"
+#include "dialects/xf/IR/ReferenceTensor.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -14,14 +14,24 @@
 #ifndef HOCKET_KERNELS_CPU_SIMD_KERNELS_H
 #define HOCKET_KERNELS_CPU_SIMD_KERNELS_H
 
-#include "kernels/cpu/Attention.h"
-#include "kernels/cpu/CrossEntropy.h"
-#include "kernels/cpu/Gemm.h"
-#include "kernels/cpu/Rope.h"
+#include "kernels/cpu/simd/Workers.h"
+#include "kernels/library/Library.h"
+#include "kernels/reference/Attention.h"
+#include "kernels/reference/CrossEntropy.h"
+#include "kernels/reference/Gemm.h"
+#include "kernels/reference/Rope.h"
 
 namespace hocket::kernels {
 
 constexpr int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Packs op(B) of a GEMM, in the form that kernels/cpu/Gemm.h describes.
+struct GemmPackArguments {
+  int64_t n = 0, k = 0;
+  bool transpose = false; ///< b is stored [n, k], else [k, n]
+  ConstView b;
+  void *packed = nullptr; ///< packedBytes(b.dtype, n, k), 64-byte aligned
+};
 
 /// How op(B) is packed for the kernel that multiplies these operands: in panels
 /// of 32 columns, each [depth][32] (or pairs of bf16, as Gemm.h says), padded

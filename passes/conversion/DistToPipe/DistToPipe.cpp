@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/BatchSizes.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
-#include "runtime/base/BatchSizes.h"
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTDISTTOPIPE

@@ -6,7 +6,7 @@
 
 #include "passes/planning/accuracy/AccuracyPlot.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 #include <algorithm>
 #include <cmath>

@@ -21,8 +21,8 @@
 #ifndef HOCKET_PASSES_PLANNING_CALIBRATION_FITSYSTEM_H
 #define HOCKET_PASSES_PLANNING_CALIBRATION_FITSYSTEM_H
 
+#include "base/Status.h"
 #include "passes/planning/calibration/Measurements.h"
-#include "runtime/base/Status.h"
 
 namespace hocket::planning {
 

@@ -14,7 +14,7 @@
 #ifndef HOCKET_PASSES_PLANNING_COST_MODELSHAPE_H
 #define HOCKET_PASSES_PLANNING_COST_MODELSHAPE_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <string>

@@ -23,7 +23,7 @@
 #ifndef HOCKET_PASSES_PLANNING_MEMORY_MEMORYPROBLEM_H
 #define HOCKET_PASSES_PLANNING_MEMORY_MEMORYPROBLEM_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <map>

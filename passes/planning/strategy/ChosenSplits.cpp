@@ -6,8 +6,8 @@
 
 #include "passes/planning/strategy/ChosenSplits.h"
 
+#include "base/File.h"
 #include "passes/planning/TextLines.h"
-#include "runtime/base/File.h"
 
 #include <algorithm>
 #include <set>

@@ -25,7 +25,7 @@
 #ifndef HOCKET_PASSES_PLANNING_STRATEGY_STRATEGYPROBLEM_H
 #define HOCKET_PASSES_PLANNING_STRATEGY_STRATEGYPROBLEM_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <string>

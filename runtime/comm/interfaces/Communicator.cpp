@@ -6,8 +6,8 @@
 
 #include "runtime/comm/interfaces/Communicator.h"
 
-#include "runtime/base/CheckedMath.h"
-#include "runtime/base/Format.h"
+#include "base/CheckedMath.h"
+#include "base/Format.h"
 
 using namespace hocket;
 using namespace hocket::comm;

@@ -30,8 +30,8 @@
 #ifndef HOCKET_RUNTIME_COMM_INTERFACES_COMMUNICATOR_H
 #define HOCKET_RUNTIME_COMM_INTERFACES_COMMUNICATOR_H
 
+#include "base/Status.h"
 #include "kernels/reference/Element.h"
-#include "runtime/base/Status.h"
 
 #include <cstdint>
 #include <functional>

@@ -17,7 +17,7 @@
 #ifndef HOCKET_RUNTIME_COMM_INTERFACES_FAILURETEXT_H
 #define HOCKET_RUNTIME_COMM_INTERFACES_FAILURETEXT_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 namespace hocket::comm {
 

@@ -6,8 +6,8 @@
 
 #include "runtime/comm/interfaces/RankComparison.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/Sha256.h"
+#include "base/Format.h"
+#include "base/Sha256.h"
 
 #include <map>
 #include <vector>

@@ -6,7 +6,7 @@
 
 #include "runtime/comm/local/LocalMailbox.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 #include <algorithm>
 #include <cstring>

@@ -6,7 +6,7 @@
 
 #include "runtime/comm/local/LocalState.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 using namespace hocket;
 using namespace hocket::comm;

@@ -6,7 +6,7 @@
 
 #include "runtime/comm/mpi/MpiTransport.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/comm/mpi/MpiTable.h"
 
 #include <algorithm>

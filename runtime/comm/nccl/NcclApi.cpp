@@ -6,8 +6,8 @@
 
 #include "runtime/comm/nccl/NcclApi.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/VendorLibrary.h"
+#include "base/Format.h"
+#include "base/VendorLibrary.h"
 
 #include <algorithm>
 #include <bit>

@@ -6,7 +6,7 @@
 
 #include "runtime/comm/nccl/NcclState.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 #include <algorithm>
 #include <chrono>

@@ -6,7 +6,7 @@
 
 #include "runtime/comm/nccl/NcclWatch.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/comm/interfaces/FailureText.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 #include "runtime/comm/nccl/NcclWorld.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/comm/nccl/NcclCommunicator.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 #include "runtime/comm/process/Handshake.h"
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -6,7 +6,7 @@
 
 #include "runtime/comm/process/ProcessWorld.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/comm/interfaces/FailureText.h"
 #include "runtime/comm/local/LocalCommunicator.h"
 #include "runtime/comm/process/MessageCommunicator.h"

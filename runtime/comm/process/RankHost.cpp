@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/comm/interfaces/CommunicatorSet.h"
 #include "runtime/comm/process/SocketConnections.h"
 #include "runtime/comm/process/TorchStore.h"

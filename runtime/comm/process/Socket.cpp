@@ -6,8 +6,8 @@
 
 #include "runtime/comm/process/Socket.h"
 
-#include "runtime/base/File.h"
-#include "runtime/base/Format.h"
+#include "base/File.h"
+#include "base/Format.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -13,7 +13,7 @@
 #ifndef HOCKET_RUNTIME_COMM_PROCESS_SOCKET_H
 #define HOCKET_RUNTIME_COMM_PROCESS_SOCKET_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <chrono>
 #include <cstdint>

@@ -6,8 +6,8 @@
 
 #include "runtime/comm/process/SocketConnections.h"
 
-#include "runtime/base/Format.h"
-#include "runtime/base/Sha256.h"
+#include "base/Format.h"
+#include "base/Sha256.h"
 #include "runtime/comm/interfaces/CommunicatorSet.h"
 #include "runtime/comm/process/TorchStore.h"
 

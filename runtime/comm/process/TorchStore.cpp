@@ -6,7 +6,7 @@
 
 #include "runtime/comm/process/TorchStore.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 #include <thread>
 

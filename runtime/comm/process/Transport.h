@@ -18,7 +18,7 @@
 #ifndef HOCKET_RUNTIME_COMM_PROCESS_TRANSPORT_H
 #define HOCKET_RUNTIME_COMM_PROCESS_TRANSPORT_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <cstdint>
 #include <memory>

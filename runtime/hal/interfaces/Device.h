@@ -51,10 +51,10 @@
 #ifndef HOCKET_RUNTIME_HAL_INTERFACES_DEVICE_H
 #define HOCKET_RUNTIME_HAL_INTERFACES_DEVICE_H
 
+#include "base/Status.h"
 #include "kernels/cuda/F8Gemms.h"
 #include "kernels/library/Library.h"
 #include "kernels/reference/Gemm.h"
-#include "runtime/base/Status.h"
 
 #include <algorithm>
 #include <atomic>

@@ -10,8 +10,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/CheckedMath.h"
-#include "runtime/base/Format.h"
+#include "base/CheckedMath.h"
+#include "base/Format.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/certificate/Exchange.h"
 

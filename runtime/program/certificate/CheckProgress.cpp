@@ -23,7 +23,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/program/InstructionOperands.h"
 #include "runtime/program/certificate/Exchange.h"
 

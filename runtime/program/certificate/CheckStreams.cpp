@@ -12,7 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/program/InstructionOperands.h"
 #include "runtime/program/certificate/Exchange.h"
 #include "runtime/program/certificate/SharedBytes.h"

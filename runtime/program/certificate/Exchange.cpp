@@ -6,8 +6,8 @@
 
 #include "runtime/program/certificate/Exchange.h"
 
-#include "runtime/base/CheckedMath.h"
-#include "runtime/base/Format.h"
+#include "base/CheckedMath.h"
+#include "base/Format.h"
 #include "runtime/program/DataType.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 #include "runtime/tools/page/Page.h"
 
-#include "runtime/base/JsonLines.h"
+#include "base/json/JsonLines.h"
 #include "runtime/tools/page/PageFiles.h"
 
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/cpu/Isa.h"
+#include "kernels/cpu/simd/Isa.h"
 #include <cstdint>
 
 #include <immintrin.h>

@@ -12,7 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "kernels/cpu/Isa.h"
+#include "kernels/cpu/simd/Isa.h"
 
 #include <algorithm>
 #include <atomic>

@@ -16,13 +16,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/comm/local/LocalWorld.h"
 #include "runtime/executor/PreparedCall.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/executor/ProgramKernels.h"
 #include "runtime/hal/drivers/Drivers.h"
-#include "runtime/program/ProgramFile.h"
+#include "runtime/program/file/ProgramFile.h"
 
 #include <chrono>
 #include <iostream>

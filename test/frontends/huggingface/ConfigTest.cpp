@@ -6,7 +6,7 @@
 
 #include "frontends/huggingface/ReadConfig.h"
 #include "frontends/huggingface/WriteConfig.h"
-#include "frontends/spec/Sizes.h"
+#include "frontends/spec/model/Sizes.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/spec/LoadSpec.h"
-#include "frontends/spec/SpecText.h"
+#include "frontends/spec/text/SpecText.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/spec/BatchGrowth.h"
+#include "frontends/spec/model/BatchGrowth.h"
 #include "frontends/spec/LoadSpec.h"
 
 #include <fstream>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/spec/DataSources.h"
+#include "frontends/spec/model/DataSources.h"
 
 #include "frontends/spec/LoadSpec.h"
 

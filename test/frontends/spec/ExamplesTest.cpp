@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/spec/LoadSpec.h"
-#include "frontends/spec/Parameters.h"
-#include "frontends/spec/Sizes.h"
+#include "frontends/spec/model/Parameters.h"
+#include "frontends/spec/model/Sizes.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/spec/LayerPattern.h"
+#include "frontends/spec/model/LayerPattern.h"
 
 #include "frontends/spec/LoadSpec.h"
 

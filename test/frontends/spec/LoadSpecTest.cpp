@@ -6,8 +6,8 @@
 
 #include "frontends/spec/LoadSpec.h"
 
-#include "frontends/spec/FieldNames.h"
-#include "frontends/spec/Sizes.h"
+#include "frontends/spec/model/Sizes.h"
+#include "frontends/spec/text/FieldNames.h"
 
 #include <gtest/gtest.h>
 

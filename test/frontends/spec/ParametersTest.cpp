@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/spec/Parameters.h"
+#include "frontends/spec/model/Parameters.h"
 #include "frontends/spec/LoadSpec.h"
-#include "frontends/spec/RopeFrequencies.h"
+#include "frontends/spec/model/RopeFrequencies.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/base/Sha256.h"
+#include "base/Sha256.h"
 #include "runtime/checkpoint/ShardedSave.h"
 #include "test/runtime/ChildProcess.h"
 #include "test/runtime/data/TokenFiles.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/checkpoint/HuggingFace.h"
+#include "runtime/checkpoint/hugging_face/HuggingFace.h"
 #include "test/runtime/checkpoint/TensorBytes.h"
 #include "test/runtime/data/TokenFiles.h"
 

@@ -6,7 +6,7 @@
 
 #include "runtime/comm/local/LocalWorld.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 #include "runtime/comm/local/LocalCommunicator.h"
 
 #include <future>

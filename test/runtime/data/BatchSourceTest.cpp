@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/BatchSource.h"
+#include "runtime/data/samples/BatchSource.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

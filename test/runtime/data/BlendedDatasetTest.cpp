@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/RunSamples.h"
+#include "runtime/data/samples/RunSamples.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>

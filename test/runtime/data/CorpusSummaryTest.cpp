@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/CorpusSummary.h"
+#include "runtime/data/text/CorpusSummary.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/GptDataset.h"
 #include "runtime/data/TokenFileWriter.h"
+#include "runtime/data/samples/GptDataset.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <cstring>

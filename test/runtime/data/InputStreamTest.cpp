@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/InputStream.h"
-#include "runtime/data/Prepare.h"
+#include "runtime/data/text/InputStream.h"
+#include "runtime/data/text/Prepare.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>

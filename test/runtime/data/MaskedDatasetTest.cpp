@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/MaskedDataset.h"
-#include "runtime/data/BatchSource.h"
+#include "runtime/data/samples/MaskedDataset.h"
 #include "runtime/data/TokenFileWriter.h"
+#include "runtime/data/samples/BatchSource.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>

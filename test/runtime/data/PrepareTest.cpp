@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/Prepare.h"
+#include "runtime/data/text/Prepare.h"
 #include "test/runtime/ChildProcess.h"
 #include "test/runtime/data/TokenFiles.h"
 

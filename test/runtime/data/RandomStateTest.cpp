@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/RandomState.h"
+#include "runtime/data/samples/RandomState.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>

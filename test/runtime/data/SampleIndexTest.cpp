@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/SampleIndex.h"
+#include "runtime/data/samples/SampleIndex.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/BlendedDataset.h"
+#include "runtime/data/samples/BlendedDataset.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gmock/gmock.h>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/Sentences.h"
+#include "runtime/data/text/Sentences.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/ShowSamples.h"
-#include "runtime/data/BlendedDataset.h"
+#include "runtime/data/samples/ShowSamples.h"
+#include "runtime/data/samples/BlendedDataset.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>

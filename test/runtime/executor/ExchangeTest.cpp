@@ -14,7 +14,7 @@
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/hal/drivers/Drivers.h"
-#include "runtime/program/ProgramCheck.h"
+#include "runtime/program/check/ProgramCheck.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
 #include <cmath>

@@ -8,7 +8,7 @@
 
 #include "runtime/comm/local/LocalWorld.h"
 #include "runtime/hal/drivers/Drivers.h"
-#include "runtime/program/ProgramCheck.h"
+#include "runtime/program/check/ProgramCheck.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
 #include <cmath>

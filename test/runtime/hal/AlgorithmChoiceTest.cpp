@@ -10,8 +10,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/File.h"
-#include "runtime/base/ResultCache.h"
+#include "base/File.h"
+#include "base/ResultCache.h"
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
 #include "test/emulator/EmulatedGpus.h"

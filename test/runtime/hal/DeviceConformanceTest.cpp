@@ -11,9 +11,9 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "base/File.h"
 #include "kernels/cuda/Library.h"
 #include "kernels/cuda/Sources.h"
-#include "runtime/base/File.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "test/emulator/EmulatedGpus.h"
 

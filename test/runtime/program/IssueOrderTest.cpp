@@ -6,7 +6,7 @@
 
 #include "runtime/program/certificate/IssueOrder.h"
 
-#include "runtime/program/ProgramCheck.h"
+#include "runtime/program/check/ProgramCheck.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
 #include <algorithm>

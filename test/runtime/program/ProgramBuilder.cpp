@@ -6,10 +6,10 @@
 
 #include "test/runtime/program/ProgramBuilder.h"
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/InstructionOperands.h"
-#include "runtime/program/ProgramFile.h"
+#include "runtime/program/ProgramRules.h"
 #include "runtime/program/ValueWriters.h"
 
 #include <algorithm>

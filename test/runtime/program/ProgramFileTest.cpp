@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/program/ProgramFile.h"
+#include "runtime/program/file/ProgramFile.h"
 
-#include "runtime/base/File.h"
-#include "runtime/base/Sha256.h"
+#include "base/File.h"
+#include "base/Sha256.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
 #include <gtest/gtest.h>

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/program/NativeObject.h"
-#include "runtime/program/ProgramCheck.h"
+#include "runtime/program/check/ProgramCheck.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
 #include <google/protobuf/stubs/logging.h>

@@ -6,7 +6,7 @@
 
 #include "runtime/telemetry/Progress.h"
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

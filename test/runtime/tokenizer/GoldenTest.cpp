@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/Sha256.h"
+#include "base/Sha256.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include "test/runtime/tokenizer/TokenizerTexts.h"
 

@@ -6,8 +6,8 @@
 
 #include "test/runtime/tokenizer/TokenizerTexts.h"
 
-#include "runtime/base/Sha256.h"
-#include "runtime/tokenizer/Unicode.h"
+#include "base/Sha256.h"
+#include "runtime/tokenizer/text/Unicode.h"
 
 #include <set>
 #include <unicode/uchar.h>

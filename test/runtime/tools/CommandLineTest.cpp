@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/tools/CommandLine.h"
-#include "runtime/tools/HelpText.h"
-#include "runtime/tools/OptionValues.h"
-#include "runtime/tools/OutputFile.h"
+#include "runtime/tools/command_line/CommandLine.h"
+#include "runtime/tools/command_line/HelpText.h"
+#include "runtime/tools/command_line/OptionValues.h"
+#include "runtime/tools/command_line/OutputFile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/tools/DataCommand.h"
+#include "runtime/tools/data/DataCommand.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/File.h"
-#include "runtime/program/ProgramFile.h"
+#include "base/File.h"
+#include "runtime/program/file/ProgramFile.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
 #include <chrono>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/tools/RuleText.h"
+#include "runtime/tools/reports/RuleText.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/program/NativeOrigin.h"
-#include "runtime/program/ProgramFile.h"
+#include "runtime/program/file/ProgramFile.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
 #include <cmath>

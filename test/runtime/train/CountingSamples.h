@@ -7,7 +7,7 @@
 #ifndef HOCKET_TEST_RUNTIME_TRAIN_COUNTINGSAMPLES_H
 #define HOCKET_TEST_RUNTIME_TRAIN_COUNTINGSAMPLES_H
 
-#include "runtime/data/SampleSource.h"
+#include "runtime/data/samples/SampleSource.h"
 
 namespace hocket::test {
 

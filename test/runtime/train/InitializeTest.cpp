@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/Initialize.h"
+#include "runtime/train/values/Initialize.h"
 
 #include "kernels/reference/Philox.h"
 #include "runtime/comm/local/LocalWorld.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/LearningRate.h"
+#include "runtime/train/step/LearningRate.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -6,12 +6,12 @@
 
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/hal/drivers/Drivers.h"
-#include "runtime/program/ProgramCheck.h"
-#include "runtime/train/Initialize.h"
+#include "runtime/program/check/ProgramCheck.h"
 #include "runtime/train/LocalRanks.h"
-#include "runtime/train/RankSlice.h"
-#include "runtime/train/RunCheckpoint.h"
 #include "runtime/train/Trainer.h"
+#include "runtime/train/values/Initialize.h"
+#include "runtime/train/values/RankSlice.h"
+#include "runtime/train/values/RunCheckpoint.h"
 #include "test/runtime/program/ProgramBuilder.h"
 #include "test/runtime/train/CountingSamples.h"
 

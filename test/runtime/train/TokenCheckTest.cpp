@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/TokenCheck.h"
+#include "runtime/train/step/TokenCheck.h"
 
 #include "test/runtime/data/TokenFiles.h"
 

@@ -6,11 +6,11 @@
 
 #include "runtime/train/Trainer.h"
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 #include "runtime/comm/local/LocalWorld.h"
 #include "runtime/hal/drivers/Drivers.h"
-#include "runtime/train/Initialize.h"
-#include "runtime/train/RunCheckpoint.h"
+#include "runtime/train/values/Initialize.h"
+#include "runtime/train/values/RunCheckpoint.h"
 #include "test/runtime/program/ProgramBuilder.h"
 #include "test/runtime/train/CountingSamples.h"
 

@@ -6,9 +6,9 @@
 
 #include "runtime/hal/drivers/cpu/CpuDevice.h"
 
+#include "base/Format.h"
 #include "kernels/cpu/Gemm.h"
 #include "kernels/cpu/Library.h"
-#include "runtime/base/Format.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
 #include "runtime/hal/drivers/cpu/CpuWorkers.h"
 #include "runtime/hal/drivers/cpu/SharedObject.h"

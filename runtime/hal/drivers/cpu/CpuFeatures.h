@@ -7,8 +7,8 @@
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CPU_CPUFEATURES_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CPU_CPUFEATURES_H
 
-#include "kernels/cpu/Isa.h"
-#include "runtime/base/Status.h"
+#include "base/Status.h"
+#include "kernels/cpu/simd/Isa.h"
 
 #include <string>
 #include <string_view>

@@ -7,8 +7,8 @@
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CPU_CPUWORKERS_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CPU_CPUWORKERS_H
 
-#include "kernels/cpu/Workers.h"
-#include "runtime/base/WorkerPool.h"
+#include "base/WorkerPool.h"
+#include "kernels/cpu/simd/Workers.h"
 
 namespace hocket::hal {
 

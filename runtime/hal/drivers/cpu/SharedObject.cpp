@@ -6,7 +6,7 @@
 
 #include "runtime/hal/drivers/cpu/SharedObject.h"
 
-#include "runtime/base/File.h"
+#include "base/File.h"
 
 #include <cerrno>
 #include <dlfcn.h>

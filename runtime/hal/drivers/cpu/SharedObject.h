@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CPU_SHAREDOBJECT_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CPU_SHAREDOBJECT_H
 
-#include "runtime/base/Status.h"
+#include "base/Status.h"
 
 #include <memory>
 #include <string>

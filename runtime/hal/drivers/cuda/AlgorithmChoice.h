@@ -25,7 +25,7 @@
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_ALGORITHMCHOICE_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_ALGORITHMCHOICE_H
 
-#include "runtime/base/ResultCache.h"
+#include "base/ResultCache.h"
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 
 #include <functional>

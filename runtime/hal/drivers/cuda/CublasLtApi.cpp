@@ -6,7 +6,7 @@
 
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 
-#include "runtime/base/VendorLibrary.h"
+#include "base/VendorLibrary.h"
 #include "runtime/cuda/ToolkitLibraries.h"
 
 using namespace hocket;

@@ -6,7 +6,7 @@
 
 #include "runtime/hal/drivers/cuda/CublasLtGemms.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 #include <algorithm>
 #include <random>

@@ -6,8 +6,8 @@
 
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
 
+#include "base/Format.h"
 #include "kernels/cuda/DeviceMemory.h"
-#include "runtime/base/Format.h"
 #include "runtime/hal/drivers/cuda/CublasLtGemms.h"
 #include "runtime/hal/drivers/cuda/Graphs.h"
 #include "runtime/hal/drivers/cuda/LibraryKernels.h"

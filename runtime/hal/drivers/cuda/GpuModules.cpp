@@ -6,8 +6,8 @@
 
 #include "runtime/hal/drivers/cuda/GpuModules.h"
 
-#include "runtime/base/CheckedMath.h"
-#include "runtime/base/Format.h"
+#include "base/CheckedMath.h"
+#include "base/Format.h"
 #include "runtime/nvrtc/CompileOnce.h"
 #include "runtime/nvrtc/Nvrtc.h"
 

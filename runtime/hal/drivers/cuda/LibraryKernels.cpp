@@ -6,7 +6,7 @@
 
 #include "runtime/hal/drivers/cuda/LibraryKernels.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 #include <algorithm>
 #include <bit>

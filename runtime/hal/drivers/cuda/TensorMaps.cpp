@@ -6,7 +6,7 @@
 
 #include "runtime/hal/drivers/cuda/TensorMaps.h"
 
-#include "runtime/base/Format.h"
+#include "base/Format.h"
 
 using namespace hocket;
 using namespace hocket::hal::cuda;

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/File.h"
 #include "passes/planning/accuracy/AccuracyPlot.h"
 #include "passes/planning/accuracy/FitConstants.h"
-#include "runtime/base/File.h"
 #include "runtime/cluster/Systems.h"
 
 #include <gmock/gmock.h>

@@ -1,0 +1,72 @@
+//===- ResultCache.cpp - What was found out before ------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "base/ResultCache.h"
+
+#include "base/CacheFolder.h"
+#include "base/File.h"
+#include "base/Format.h"
+#include "base/Sha256.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace hocket;
+
+/// Before the digest of the result and the result.
+static constexpr std::string_view magic = "HOCKETKEPT1\n";
+static constexpr size_t digestBytes = std::tuple_size<Sha256::Digest>();
+/// Of a file; more is not what was written.
+static constexpr uint64_t mostCacheBytes = uint64_t(1) << 30;
+
+StatusOr<ResultCache> ResultCache::open() {
+  HOCKET_ASSIGN_OR_RETURN(std::string folder, openCacheFolder());
+  return ResultCache(folder);
+}
+
+StatusOr<ResultCache> ResultCache::open(const std::string &folder) {
+  HOCKET_ASSIGN_OR_RETURN(std::string path, openCacheFolder(folder));
+  return ResultCache(path);
+}
+
+std::string ResultCache::keyOf(const std::vector<std::string> &parts) {
+  Sha256 digest;
+  for (const std::string &part : parts) {
+    uint64_t bytes = part.size();
+    digest.update(&bytes, sizeof(bytes));
+    digest.update(part.data(), part.size());
+  }
+  return toHex(digest.finish());
+}
+
+std::string ResultCache::fileOf(const std::string &key) const {
+  return path + "/" + key + ".kept";
+}
+
+std::optional<std::string> ResultCache::find(const std::string &key) const {
+  struct stat info;
+  if (::lstat(fileOf(key).c_str(), &info) != 0 || !S_ISREG(info.st_mode) ||
+      info.st_uid != ::geteuid())
+    return std::nullopt;
+  StatusOr<std::string> bytes = readFile(fileOf(key), mostCacheBytes);
+  if (!bytes.ok() || !bytes->starts_with(magic) ||
+      bytes->size() < magic.size() + digestBytes)
+    return std::nullopt;
+  std::string result = bytes->substr(magic.size() + digestBytes);
+  Sha256::Digest digest = Sha256::of(result);
+  if (bytes->compare(magic.size(), digestBytes,
+                     std::string(digest.begin(), digest.end())) != 0)
+    return std::nullopt;
+  return result;
+}
+
+Status ResultCache::store(const std::string &key,
+                          const std::string &result) const {
+  Sha256::Digest digest = Sha256::of(result);
+  std::string bytes(magic);
+  bytes.append(digest.begin(), digest.end());
+  return writeFileAtomically(fileOf(key), bytes + result);
+}

@@ -1,0 +1,22 @@
+//===- MemoryCommand.h - hocket memory --------------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_COMPILER_TOOLS_PLANNING_MEMORYCOMMAND_H
+#define HOCKET_COMPILER_TOOLS_PLANNING_MEMORYCOMMAND_H
+
+#include "base/Status.h"
+
+#include <CLI/CLI.hpp>
+
+namespace hocket {
+
+/// Adds the command `memory` with `solve`. It runs while the command line is
+/// parsed and leaves its outcome in `result`, which must outlive `app`.
+void registerMemory(CLI::App &app, Status &result);
+
+} // namespace hocket
+
+#endif // HOCKET_COMPILER_TOOLS_PLANNING_MEMORYCOMMAND_H

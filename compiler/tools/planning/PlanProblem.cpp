@@ -1,0 +1,238 @@
+//===- PlanProblem.cpp - From a spec to a planning problem ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/planning/PlanProblem.h"
+
+#include "base/Format.h"
+#include "frontends/FrontEnd.h"
+#include "frontends/spec/model/Frozen.h"
+#include "frontends/spec/model/LayerPattern.h"
+#include "frontends/spec/model/PlanMessage.h"
+#include "frontends/spec/model/Sizes.h"
+#include "frontends/spec/text/SpecText.h"
+
+#include <google/protobuf/text_format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+/// What layers of several kinds have in the mean: a price knows one kind with
+/// experts and one without, windows in some attention blocks, and attention
+/// blocks that are fewer than layers.
+static void setLayers(const spec::LayerPattern &pattern, ModelShape &model) {
+  int64_t attention = 0, windowed = 0, windows = 0, experts = 0, ffn = 0;
+  for (const spec::ResolvedKind &kind : pattern.kinds()) {
+    attention += kind.attention ? kind.layers : 0;
+    experts += kind.hasExperts() ? kind.layers : 0;
+    ffn += kind.isDense() ? kind.layers * kind.model.ffn() : 0;
+    if (!kind.attention || kind.window() == 0)
+      continue;
+    windowed += kind.layers;
+    windows += kind.layers * kind.window();
+  }
+  if (attention < model.layers)
+    model.attentionBlocks = attention;
+  model.window = windowed ? windows / windowed : 0;
+  if (windowed < attention)
+    model.windowBlocks = windowed;
+  int64_t dense = model.layers - experts;
+  if (dense > 0)
+    model.ffn = std::max<int64_t>(1, ffn / dense);
+  // Dense layers between those with experts are priced as if in front.
+  if (model.experts > 0)
+    model.denseLayers = dense;
+}
+
+static ModelShape shapeOf(const spec::Spec &spec) {
+  const spec::Model &from = spec.model();
+  ModelShape model;
+  model.name = spec.name();
+  model.layers = from.layers();
+  model.hidden = from.hidden();
+  model.heads = from.heads();
+  model.kvHeads = from.kv_heads();
+  model.headDim = from.head_dim();
+  model.ffn = from.ffn();
+  model.gated = isGated(from.activation());
+  model.vocab = paddedVocabSize(from).get().value_or(from.vocab_size());
+  if (from.position() == spec::Model::LEARNED)
+    model.positions = from.max_positions();
+  model.positions += from.token_types(); // Rows of the same width.
+  model.bidirectional = from.attention_mask() == spec::Model::BIDIRECTIONAL;
+  model.tied = from.tied_embeddings();
+  model.dropout = from.dropout().residual() > 0;
+  model.inputNorms = hasNormBefore(from);
+  model.resultNorms = hasPostNorm(from);
+  model.headNorms = from.qk_norm();
+  if (from.has_moe()) {
+    model.capacity = from.moe().capacity_factor();
+    model.rowsBound = from.moe().expert_capacity_bound();
+    model.runsAgain = from.moe().beyond_bound() == spec::Moe::RERUN;
+    model.experts = from.moe().experts();
+    model.topK = from.moe().top_k();
+    model.expertFfn = from.moe().ffn();
+    model.sharedFfn = from.moe().shared_experts() * from.moe().ffn();
+  }
+  setLayers(spec::LayerPattern(from), model);
+  return model;
+}
+
+StatusOr<CostProblem>
+hocket::planProblem(const spec::Spec &spec,
+                    const cluster::ClusterChoice &cluster) {
+  CostProblem problem;
+  problem.model = shapeOf(spec);
+  const spec::Training &training = spec.training();
+  problem.step.sequence = training.sequence_length();
+  problem.step.globalBatch = training.global_batch_size();
+  problem.step.smallerBatches = spec::planSizes(spec).smallerBatches;
+  problem.step.elementBits = training.precision() == spec::Training::FP32 ? 32
+                             : training.fp8_format() == spec::Training::NONE
+                                 ? 16
+                                 : 8;
+  problem.step.trainedPerMillion =
+      static_cast<int64_t>(spec::trainedShare(spec) * 1e6);
+  problem.step.block = spec::fp8Block(training);
+  problem.compiled = true;
+  problem.system = cluster.system;
+  problem.devices = cluster.devices;
+  HOCKET_RETURN_IF_ERROR(checkShapes(problem.model, problem.step));
+  return problem;
+}
+
+StatusOr<CostProblem> hocket::planProblem(const PlanRequest &request) {
+  HOCKET_ASSIGN_OR_RETURN(cluster::ClusterChoice cluster,
+                          cluster::readCluster(request.cluster));
+  spec::LoadOptions options;
+  options.overrides = request.overrides;
+  options.withoutPlan = true;
+  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
+                          loadSpecification(request.input, options));
+  StatusOr<CostProblem> problem = planProblem(loaded.spec, cluster);
+  if (!problem.ok())
+    return problem.status().withContext(request.input);
+  const spec::Moe &moe = loaded.spec.model().moe();
+  bool auxLoss =
+      moe.aux_loss() > 0 && moe.aux_loss_scope() == spec::Moe::MICROBATCH;
+  const spec::Training &training = loaded.spec.training();
+  bool scales = training.fp8_format() != spec::Training::NONE &&
+                training.fp8_recipe() == spec::Training::TENSORWISE;
+  if (auxLoss || scales)
+    problem->step.microbatch = loaded.sequencesTogether;
+  // Which fields those are, and what frees the plan of each.
+  if (scales)
+    problem->step.keeps.push_back(
+        {"training.fp8_recipe: TENSORWISE", "training.fp8_recipe: MXFP8"});
+  if (auxLoss)
+    problem->step.keeps.push_back(
+        {"moe.aux_loss_scope: MICROBATCH", "moe.aux_loss_scope: SEQUENCE"});
+  return problem;
+}
+
+StatusOr<double> hocket::parseMargin(std::string text) {
+  std::string written = text;
+  bool percent = text.ends_with('%');
+  if (percent)
+    text.pop_back();
+  double value = 0;
+  const char *end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (percent)
+    value /= 100;
+  if (error != std::errc() || rest != end || !(value >= 0 && value <= 0.9))
+    return invalidArgument("--memory-margin " + written +
+                           ": write a share from 0% to 90%, as in 5%");
+  return value;
+}
+
+spec::Plan hocket::messageOf(ParallelPlan plan, const ModelShape &model) {
+  if (model.layers % plan.stages() != 0)
+    plan.layers = layersOf(plan, model);
+  return spec::messageOf(plan);
+}
+
+static StatusOr<ParallelPlan> readPlanFile(const std::string &path) {
+  HOCKET_ASSIGN_OR_RETURN(std::string text, spec::readInput(path));
+  spec::Plan plan;
+  spec::FieldLocations locations(path);
+  HOCKET_RETURN_IF_ERROR(
+      spec::parseText({std::move(text), path, "plan"}, plan, locations));
+  return spec::planOf(plan);
+}
+
+StatusOr<ParallelPlan> hocket::readPlan(const std::string &text) {
+  return isShortPlan(text) ? parsePlan(text) : readPlanFile(text);
+}
+
+std::vector<PriceItem> hocket::itemsOf(const StepCost &cost) {
+  std::vector<PriceItem> items;
+  for (size_t i = 0; i < kTimeItems; ++i)
+    items.push_back({"time", std::string(spelled(TimeItem(i))), cost.items[i]});
+  const RankMemory &memory = cost.memory[size_t(cost.fullest)];
+  for (size_t i = 0; i < kMemoryItems; ++i)
+    items.push_back(
+        {"bytes", std::string(spelled(MemoryItem(i))), memory.items[i]});
+  for (size_t i = 0; i < kMemoryItems; ++i)
+    if (memory.host[i] > 0)
+      items.push_back(
+          {"host", std::string(spelled(MemoryItem(i))), memory.host[i]});
+  return items;
+}
+
+std::string hocket::planText(const PlanRequest &request,
+                             const CostProblem &problem,
+                             const PricedPlan &plan) {
+  std::ostringstream text;
+  text << "# A plan of " << problem.model.name << " on " << problem.devices
+       << " devices of " << problem.system.name() << ", predicted to take\n# "
+       << formatText("%.3f s +/- %.1f%% a step and %.2f GiB a rank.\n",
+                     plan.cost.seconds(), 100 * spreadOf(problem),
+                     double(plan.cost.bytes()) / double(1 << 30));
+  text << "# hocket simulate " << request.input << " --plan THIS --cluster "
+       << request.cluster << "\n#\n";
+  for (const PriceItem &item : itemsOf(plan.cost))
+    text << "# price " << item.kind << " " << item.name << " " << item.value
+         << "\n";
+  std::string message;
+  google::protobuf::TextFormat::PrintToString(
+      messageOf(plan.plan, problem.model), &message);
+  text << "\n" << message;
+  return text.str();
+}
+
+StatusOr<std::vector<PriceItem>>
+hocket::readPriceItems(const std::string &path) {
+  HOCKET_ASSIGN_OR_RETURN(std::string text, spec::readInput(path));
+  std::istringstream lines(text);
+  std::vector<PriceItem> items;
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (!line.starts_with("# price "))
+      continue;
+    size_t kindEnd = line.find(' ', 8), last = line.rfind(' ');
+    PriceItem item;
+    const char *end = line.data() + line.size();
+    auto [rest, error] =
+        std::from_chars(line.data() + last + 1, end, item.value);
+    bool sound = kindEnd < last && error == std::errc() && rest == end &&
+                 std::abs(item.value) < (int64_t(1) << 56);
+    if (!sound)
+      return invalidArgument(path + ":" + std::to_string(number) +
+                             ": expected '# price KIND NAME NUMBER'");
+    item.kind = line.substr(8, kindEnd - 8);
+    item.name = line.substr(kindEnd + 1, last - kindEnd - 1);
+    items.push_back(std::move(item));
+  }
+  if (items.empty())
+    return invalidArgument(path + ": no lines '# price ...'; have it written "
+                                  "by hocket plan -o");
+  return items;
+}

@@ -1,0 +1,674 @@
+//===- BuildModel.cpp - From a spec to the transformer dialect ------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/build/BuildModel.h"
+
+#include "dialects/plan/IR/Plan.h"
+#include "dialects/xf/IR/HostInputs.h"
+#include "frontends/spec/build/BuildTraining.h"
+#include "frontends/spec/build/ModelBuilder.h"
+#include "frontends/spec/model/Frozen.h"
+#include "frontends/spec/model/PlanMessage.h"
+#include "frontends/spec/model/RopeFrequencies.h"
+#include "frontends/spec/model/Sizes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Verifier.h"
+
+#include <map>
+#include <vector>
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::spec;
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+static xf::ParameterRole roleOf(Parameter::Role role) {
+  switch (role) {
+  case Parameter::Role::Embedding:
+    return xf::ParameterRole::Embedding;
+  case Parameter::Role::Positions:
+    return xf::ParameterRole::Positions;
+  case Parameter::Role::Norm:
+    return xf::ParameterRole::Norm;
+  case Parameter::Role::Query:
+    return xf::ParameterRole::Query;
+  case Parameter::Role::Key:
+    return xf::ParameterRole::Key;
+  case Parameter::Role::Value:
+    return xf::ParameterRole::Value;
+  case Parameter::Role::AttentionOutput:
+    return xf::ParameterRole::AttentionOutput;
+  case Parameter::Role::Gate:
+    return xf::ParameterRole::Gate;
+  case Parameter::Role::Up:
+    return xf::ParameterRole::Up;
+  case Parameter::Role::Down:
+    return xf::ParameterRole::Down;
+  case Parameter::Role::Router:
+    return xf::ParameterRole::Router;
+  case Parameter::Role::ExpertGate:
+    return xf::ParameterRole::ExpertGate;
+  case Parameter::Role::ExpertUp:
+    return xf::ParameterRole::ExpertUp;
+  case Parameter::Role::ExpertDown:
+    return xf::ParameterRole::ExpertDown;
+  case Parameter::Role::Head:
+    return xf::ParameterRole::Head;
+  case Parameter::Role::TokenTypes:
+    return xf::ParameterRole::TokenTypes;
+  case Parameter::Role::HeadTransform:
+    return xf::ParameterRole::HeadTransform;
+  case Parameter::Role::SentenceHead:
+    return xf::ParameterRole::SentenceHead;
+  }
+}
+
+void ModelBuilder::declare(const Parameter &parameter,
+                           const std::string &name) {
+  xf::InitAttr init;
+  switch (parameter.initial) {
+  case Parameter::Initial::Zeros:
+    init = xf::InitAttr::get(builder.getContext(), "zeros", FloatAttr());
+    break;
+  case Parameter::Initial::Ones:
+    init = xf::InitAttr::get(builder.getContext(), "ones", FloatAttr());
+    break;
+  case Parameter::Initial::Normal:
+    init = xf::InitAttr::get(builder.getContext(), "normal",
+                             real(parameter.stddev));
+    break;
+  }
+  builder.create<xf::VariableOp>(
+      at(name, parameter.field), name, tensor(parameter.shape),
+      xf::VariableKind::Parameter, init, nextRandomKey++, parameter.decay,
+      FlatSymbolRefAttr(), StringAttr(), TypeAttr(),
+      xf::ParameterRoleAttr::get(builder.getContext(), roleOf(parameter.role)),
+      isFrozen(spec.training(), name, parameter.role));
+}
+
+void ModelBuilder::declareVariables() {
+  for (const Parameter &parameter : inputParameters(spec))
+    declare(parameter, parameter.name);
+  for (int64_t i = 0; i < model.layers(); ++i) {
+    for (const Parameter &parameter : layerParameters(spec, layers[i]))
+      declare(parameter, layerName(i, parameter.name));
+    if (layers[i].hasExperts() && balances())
+      declareBalance(i);
+  }
+  for (const Parameter &parameter : outputParameters(spec))
+    declare(parameter, parameter.name);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+Value ModelBuilder::linear(Value input, const std::string &name, int64_t out) {
+  SmallVector<int64_t> shape(
+      cast<RankedTensorType>(input.getType()).getShape());
+  shape.back() = out;
+  Value weight = parameters.lookup(name + ".weight");
+  return builder.create<xf::LinearOp>(
+      at(name, "model.hidden"), tensor(shape), input, weight,
+      parameters.lookup(name + ".bias"),
+      /*scales=*/ValueRange(), xf::Fp8RecipeAttr());
+}
+
+Value ModelBuilder::norm(Value input, const std::string &name,
+                         xf::NormKind kind, std::string_view field) {
+  return builder.create<xf::NormOp>(
+      at(name, field), input.getType(), input,
+      parameters.lookup(name + ".weight"), parameters.lookup(name + ".bias"),
+      xf::NormKindAttr::get(builder.getContext(), kind), real(model.norm_eps()),
+      model.norm_zero_centered() ? builder.getUnitAttr() : UnitAttr());
+}
+
+Value ModelBuilder::norm(Value input, const std::string &name) {
+  return norm(input, name,
+              model.norm() == Model::RMS_NORM ? xf::NormKind::Rms
+                                              : xf::NormKind::Layer,
+              "model.norm");
+}
+
+Value ModelBuilder::scaled(Value input, double factor, StringRef name,
+                           std::string_view field) {
+  if (factor == 1)
+    return input;
+  Location location = at(name, field);
+  Value constant =
+      builder.create<xf::ConstantOp>(location, tensor({}), real(factor));
+  return builder.create<xf::MultiplyOp>(location, input.getType(), input,
+                                        constant);
+}
+
+Value ModelBuilder::dropout(Value input, double probability,
+                            DropoutStream stream, StringRef name) {
+  if (probability == 0 || serving.isOn)
+    return input;
+  return builder.create<xf::DropoutOp>(at(name, "model.dropout"), input,
+                                       instance, real(probability),
+                                       builder.getI32IntegerAttr(stream));
+}
+
+Value ModelBuilder::residual(Value input, Value branch, StringRef name) {
+  return builder.create<xf::AddOp>(at(name, "model.hidden"), input.getType(),
+                                   input, branch);
+}
+
+//===----------------------------------------------------------------------===//
+// The layer
+//===----------------------------------------------------------------------===//
+
+/// An RMS norm of `input`, if it is of the shape that is normalised.
+Value ModelBuilder::qkNorm(Value input, StringRef name,
+                           Model::QkNormScope scope) {
+  if (!own().qk_norm() || own().qk_norm_scope() != scope || name == "v")
+    return input;
+  return norm(input, ("attention." + name + "_norm").str(), xf::NormKind::Rms,
+              "model.qk_norm");
+}
+
+Value ModelBuilder::rotate(Value heads, StringRef name) {
+  if (!ropeTable)
+    return heads;
+  return builder.create<xf::RopeOp>(
+      at(("attention." + name + "_rope").str(), "model.rope"), heads.getType(),
+      heads, ropeTable, UnitAttr());
+}
+
+Value ModelBuilder::buildAttentionBranch(Value input) {
+  auto project = [&](StringRef name, int64_t heads) -> Value {
+    std::string full = ("attention." + name).str();
+    Value flat = linear(input, full, heads * own().head_dim());
+    flat = qkNorm(flat, name, Model::ALL_HEADS);
+    Value split = builder.create<xf::ReshapeOp>(
+        at(full, "model.head_dim"),
+        tensor({batch, sequence, heads, own().head_dim()}), flat);
+    return qkNorm(split, name, Model::HEAD);
+  };
+  Value query = rotate(project("q", own().heads()), "q");
+  Value key = rotate(project("k", own().kv_heads()), "k");
+  Value value = project("v", own().kv_heads());
+
+  Value merged = builder.create<xf::ReshapeOp>(
+      at("attention", "model.heads"),
+      tensor({batch, sequence, own().heads() * own().head_dim()}),
+      serving.isOn ? buildCachedAttention(query, key, value)
+                   : buildAttention(query, key, value));
+  return linear(merged, "attention.o", own().hidden());
+}
+
+double ModelBuilder::scoreScale() const {
+  return own().attention_scale() *
+         (kind->isRotary() ? ropeScoreFactor(own().rope()) : 1);
+}
+
+Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
+  // A window that holds the whole sequence is none.
+  int64_t window = kind->window() < sequence ? kind->window() : 0;
+  double drop = own().dropout().attention();
+  Value bound = seesAll() ? keyCounts : resetsAttention() ? positions : Value();
+  return builder
+      .create<xf::AttentionOp>(
+          at("attention", "model.heads"), query.getType(),
+          tensor({batch, own().heads(), sequence}), query, key, value, bound,
+          drop > 0 ? instance : Value(), ValueRange(),
+          seesAll() ? UnitAttr() : builder.getUnitAttr(),
+          builder.getI64IntegerAttr(window), real(scoreScale()), real(drop),
+          builder.getI32IntegerAttr(drop > 0 ? AttentionStream : 0),
+          builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
+          DenseI64ArrayAttr(), builder.getI64IntegerAttr(0))
+      .getResult();
+}
+
+static xf::ActivationKind activationOf(Model::Activation activation) {
+  switch (activation) {
+  case Model::SWIGLU:
+  case Model::SILU:
+    return xf::ActivationKind::Silu;
+  case Model::GEGLU:
+  case Model::GELU:
+    return xf::ActivationKind::Gelu;
+  case Model::GEGLU_TANH:
+  case Model::GELU_TANH:
+    return xf::ActivationKind::GeluTanh;
+  case Model::RELU_SQUARED:
+    return xf::ActivationKind::ReluSquared;
+  case Model::RELU:
+    return xf::ActivationKind::Relu;
+  }
+}
+
+Value ModelBuilder::activate(Value input, StringRef name,
+                             xf::ActivationKind kind, std::string_view field) {
+  return builder.create<xf::ActivationOp>(
+      at(name, field), input.getType(), input,
+      xf::ActivationKindAttr::get(builder.getContext(), kind));
+}
+
+Value ModelBuilder::buildMlp(Value input, LinearFn linear) {
+  xf::ActivationKind activation = activationOf(own().activation());
+  if (!isGated(own().activation()))
+    return linear(activate(linear(input, "up"), "mlp.activation", activation,
+                           "model.activation"),
+                  "down");
+  Location location = at("mlp.activation", "model.activation");
+  auto kind = xf::ActivationKindAttr::get(builder.getContext(), activation);
+  Value gate = linear(input, "gate");
+  Value up = linear(input, "up");
+  return linear(
+      builder.create<xf::GatedOp>(location, up.getType(), gate, up, kind),
+      "down");
+}
+
+Value ModelBuilder::buildDenseMlp(Value input) {
+  return buildMlp(input, [&](Value x, StringRef name) {
+    int64_t out = name == "down" ? own().hidden() : own().ffn();
+    return linear(x, ("mlp." + name).str(), out);
+  });
+}
+
+Value ModelBuilder::addBranch(Value input, StringRef name, DropoutStream stream,
+                              BranchFn branch) {
+  bool post = own().norm_position() == Model::POST;
+  const std::string normName = (name + "_norm").str();
+  bool before = !post && hasNormBefore(own());
+  Value result = branch(before ? norm(input, normName) : input);
+  if (hasPostNorm(own()))
+    result = norm(result, (name + "_post_norm").str());
+  result = scaled(result, own().residual_scale(), (name + ".scale").str(),
+                  "model.residual_scale");
+  result = dropout(result, own().dropout().residual(), stream,
+                   (name + ".dropout").str());
+  result = residual(input, result, (name + ".residual").str());
+  return post ? norm(result, normName) : result;
+}
+
+Value ModelBuilder::buildBranches(Value input) {
+  Value x = input;
+  if (kind->attention)
+    x = addBranch(x, "attention", AttentionBranchStream,
+                  [&](Value in) { return buildAttentionBranch(in); });
+  if (kind->hasExperts())
+    x = addBranch(x, "mlp", MlpBranchStream,
+                  [&](Value in) { return buildExperts(in); });
+  else if (kind->isDense())
+    x = addBranch(x, "mlp", MlpBranchStream,
+                  [&](Value in) { return buildDenseMlp(in); });
+  return x;
+}
+
+/// The arguments of a layer that writes.
+void ModelBuilder::takeCache(
+    llvm::function_ref<void(Type, StringRef, std::string_view)> take) {
+  auto ids = RankedTensorType::get({batch, 1}, builder.getI32Type());
+  take(ids, "positions", "training.sequence_length");
+  take(ids, "rows", "training.sequence_length");
+  take(RankedTensorType::get({serving.rows, serving.tablePages},
+                             builder.getI32Type()),
+       "table", "training.sequence_length");
+  for (StringRef name : {"keys", "values"})
+    take(cacheType(), name, "model.kv_heads");
+}
+
+func::FuncOp ModelBuilder::buildLayer() {
+  SmallVector<Type> types{tensor({batch, sequence, model.hidden()})};
+  SmallVector<Location> places{at("input", "model.hidden")};
+  auto take = [&](Type type, StringRef name, std::string_view field) {
+    types.push_back(type);
+    places.push_back(at(name, field));
+  };
+  bool rotary = kind->isRotary();
+  bool biased = kind->hasExperts() && balances();
+  if (usesInstance())
+    take(builder.getI32Type(), "instance", "model.dropout");
+  SmallVector<int64_t> angles{
+      sequence, rotatedDim(own().rope(), own().head_dim()) / 2, 2};
+  if (takesPositions())
+    angles.insert(angles.begin(), batch);
+  if (rotary)
+    take(tensor(angles), "rope_table", "model.rope");
+  if (biased)
+    take(tensor({model.moe().experts()}), "mlp.router.bias", "model.moe");
+  bool documents = kind->attention && resetsAttention();
+  if (documents)
+    take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
+         "positions", "training.data.reset_attention_mask");
+  bool padded = kind->attention && seesAll();
+  if (padded)
+    take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
+         "key_counts", "model.attention_mask");
+  bool cached = kind->attention && serving.isOn;
+  if (cached)
+    takeCache(take);
+  const std::vector<Parameter> list = layerParameters(spec, *kind);
+  for (const Parameter &parameter : list)
+    take(tensor(parameter.shape), parameter.name, parameter.field);
+
+  Location location = at("layer", "model.layers");
+  auto layer = builder.create<func::FuncOp>(
+      location, layerPrefix + kind->function,
+      builder.getFunctionType(types, types.front()));
+  layer.setPrivate();
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = builder.createBlock(&layer.getBody(), {}, types, places);
+  unsigned next = 1;
+  instance = usesInstance() ? body->getArgument(next++) : Value();
+  ropeTable = rotary ? body->getArgument(next++) : Value();
+  routerBias = biased ? body->getArgument(next++) : Value();
+  if (documents)
+    positions = body->getArgument(next++);
+  if (padded)
+    keyCounts = body->getArgument(next++);
+  if (cached)
+    for (Value *value : {&positions, &serving.places, &serving.table,
+                         &serving.keys, &serving.values})
+      *value = body->getArgument(next++);
+  parameters.clear();
+  for (const Parameter &parameter : list)
+    parameters[parameter.name] = body->getArgument(next++);
+  SmallVector<Value> results{buildBranches(body->getArgument(0))};
+  for (Value extra : {routerLoss, expertCounts})
+    if (extra)
+      results.push_back(extra);
+  if (cached)
+    results.append({serving.keys, serving.values});
+  builder.create<func::ReturnOp>(location, results);
+  layer.setFunctionType(
+      builder.getFunctionType(types, ValueRange(results).getTypes()));
+  instance = ropeTable = positions = keyCounts = Value();
+  routerBias = routerLoss = expertCounts = Value();
+  return layer;
+}
+
+void ModelBuilder::buildLayers() {
+  for (const ResolvedKind &each : layers.kinds()) {
+    kind = &each;
+    if (each.layers > 0)
+      layerFunctions[kind] = buildLayer();
+  }
+  kind = nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// The forward pass
+//===----------------------------------------------------------------------===//
+
+void ModelBuilder::readVariables(const std::vector<Parameter> &list) {
+  for (const Parameter &parameter : list)
+    parameters[parameter.name] =
+        builder.create<xf::ReadOp>(at(parameter.name, parameter.field),
+                                   tensor(parameter.shape), parameter.name);
+}
+
+/// Rotary positions have no table that ends; what an export says does.
+static void warnOfLength(const Model &model, int64_t sequence,
+                         Location location) {
+  if (model.position() != Model::ROTARY || sequence <= model.max_positions())
+    return;
+  emitWarning(location)
+      << "training.sequence_length is " << sequence
+      << ", longer than model.max_positions (" << model.max_positions()
+      << "); rotary positions go on beyond that, but an export tells other "
+         "tools that the model ends there: write model.max_positions: "
+      << sequence;
+}
+
+/// What is added to the embeddings of tokens, which are of `type`.
+Value ModelBuilder::learnedPositions(RankedTensorType type) {
+  Location location = at("position_embedding", "model.max_positions");
+  Value table = parameters["position_embedding.weight"];
+  if (takesPositions())
+    return builder.create<xf::EmbeddingOp>(location, type, positions, table,
+                                           Value());
+  auto rows = tensor({sequence, model.hidden()});
+  // Ranks that share a sequence look up the positions of their own rows.
+  if (spec.plan().context_parallel() > 1)
+    return builder.create<xf::EmbeddingOp>(
+        location, rows,
+        builder.create<xf::PositionsOp>(
+            location, RankedTensorType::get({sequence}, builder.getI32Type()),
+            Value(), builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
+            builder.getI64IntegerAttr(0)),
+        table, Value());
+  if (sequence < model.max_positions())
+    return builder.create<xf::PrefixOp>(location, rows, table);
+  return table;
+}
+
+Value ModelBuilder::buildRopeTable(const Model &rotary) {
+  Location location = at("rope_table", "model.rope");
+  std::vector<double> values =
+      inverseFrequencies(rotary.rope(), rotary.head_dim());
+  DenseF64ArrayAttr frequencies = builder.getDenseF64ArrayAttr(values);
+  auto half = static_cast<int64_t>(values.size());
+  if (takesPositions())
+    return builder.create<xf::RopeTableAtOp>(
+        location, tensor({batch, sequence, half, 2}), positions, frequencies);
+  return builder.create<xf::RopeTableOp>(
+      location, tensor({sequence, half, 2}), Value(), frequencies,
+      builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
+      builder.getI64IntegerAttr(0));
+}
+
+void ModelBuilder::buildRopeTables() {
+  std::map<std::vector<double>, Value> tables;
+  ropeTables.clear();
+  for (const ResolvedKind &each : layers.kinds()) {
+    if (each.layers == 0 || !each.isRotary())
+      continue;
+    Value &table =
+        tables[inverseFrequencies(each.model.rope(), each.model.head_dim())];
+    if (!table)
+      table = buildRopeTable(each.model);
+    ropeTables[&each] = table;
+  }
+}
+
+Value ModelBuilder::embed(Value tokens) {
+  if (!serving.isOn)
+    warnOfLength(model, sequence, at("embedding", "training.sequence_length"));
+  RankedTensorType type = tensor({batch, sequence, model.hidden()});
+  Value x =
+      builder.create<xf::EmbeddingOp>(at("embedding", "model.vocab_size"), type,
+                                      tokens, parameters["embedding.weight"],
+                                      /*first_row=*/Value());
+  x = scaled(x, model.embedding_scale(), "embedding.scale",
+             "model.embedding_scale");
+  if (model.position() == Model::LEARNED)
+    x = builder.create<xf::AddOp>(
+        at("position_embedding", "model.max_positions"), type, x,
+        learnedPositions(type));
+  if (model.token_types() > 0) {
+    Location location = at("token_type_embedding", "model.token_types");
+    Value added = builder.create<xf::EmbeddingOp>(
+        location, type, tokenTypes, parameters["token_type_embedding.weight"],
+        /*first_row=*/Value());
+    x = builder.create<xf::AddOp>(location, type, x, added);
+  }
+  if (model.embedding_norm())
+    x = norm(x, "embedding_norm");
+  return dropout(x, model.dropout().embedding(), EmbeddingStream,
+                 "embedding.dropout");
+}
+
+Value ModelBuilder::callLayer(int64_t index, Value input) {
+  Location location = at(layerName(index, "layer"), "model.layers");
+  const ResolvedKind &called = layers[index];
+  SmallVector<Value> operands{input};
+  if (usesInstance())
+    operands.push_back(builder.create<arith::ConstantOp>(
+        location, builder.getI32IntegerAttr(static_cast<int32_t>(index))));
+  if (Value table = ropeTables.lookup(&called))
+    operands.push_back(table);
+  auto read = [&](const std::string &name, ArrayRef<int64_t> shape,
+                  const char *field) {
+    operands.push_back(
+        builder.create<xf::ReadOp>(at(name, field), tensor(shape), name));
+  };
+  if (called.hasExperts() && balances())
+    read(routerState(index, "bias"), model.moe().experts(), "model.moe");
+  if (called.attention && resetsAttention())
+    operands.push_back(positions);
+  if (called.attention && seesAll())
+    operands.push_back(keyCounts);
+  bool cached = called.attention && serving.isOn;
+  if (cached) {
+    operands.append({positions, serving.places, serving.table});
+    for (StringRef name : {"keys", "values"})
+      read(cacheName(index, name), cacheType().getShape(), "model.kv_heads");
+  }
+  for (const Parameter &parameter : layerParameters(spec, called))
+    read(layerName(index, parameter.name), parameter.shape, parameter.field);
+  auto call = builder.create<func::CallOp>(
+      location, layerFunctions.lookup(&called), operands);
+  if (called.hasExperts())
+    collectExpertResults(call, index);
+  if (cached)
+    for (unsigned i : {0, 1})
+      builder.create<xf::WriteOp>(location, call.getResult(1 + i),
+                                  cacheName(index, i ? "values" : "keys"));
+  return call.getResult(0);
+}
+
+Value ModelBuilder::finalNorm(Value input) {
+  return hasFinalNorm(model) ? norm(input, "final_norm") : input;
+}
+
+Value ModelBuilder::buildLogits(Value input) {
+  Value x = input;
+  if (model.head_transform())
+    x = norm(activate(linear(x, "head_transform", model.hidden()),
+                      "head_transform.activation",
+                      activationOf(model.activation()), "model.activation"),
+             "head_norm");
+  // Of the head's operand, which is smaller than its result.
+  x = scaled(x, model.logit_scale(), "head.scale", "model.logit_scale");
+  Value head = parameters.lookup("head.weight");
+  if (!head)
+    head = parameters["embedding.weight"];
+  int64_t rows = cast<RankedTensorType>(head.getType()).getDimSize(0);
+  return builder.create<xf::LinearOp>(
+      at("head", "model.vocab_size"), tensor({batch, sequence, rows}), x, head,
+      parameters.lookup("head.bias"), ValueRange(), xf::Fp8RecipeAttr());
+}
+
+Value ModelBuilder::crossEntropy(Value logits, Value labels, Value count,
+                                 int64_t classes, Location location) {
+  return builder
+      .create<xf::CrossEntropyOp>(location, tensor({}),
+                                  tensor({batch, sequence}),
+                                  /*picked=*/Type(), logits, labels, count,
+                                  builder.getI64IntegerAttr(classes))
+      .getLoss();
+}
+
+/// Every token goes through the pooler, and only the first of a sequence has a
+/// label: so it is where the sequence's other rows are.
+Value ModelBuilder::buildSentenceLoss(Value input) {
+  Value pooled =
+      activate(linear(input, "pooler", model.hidden()), "pooler.activation",
+               xf::ActivationKind::Tanh, "model.sentence_head");
+  return crossEntropy(linear(pooled, "sentence_head", sentenceClasses),
+                      sentenceLabels, /*count=*/Value(), sentenceClasses,
+                      at("sentence_loss", "model.sentence_head"));
+}
+
+Value ModelBuilder::buildLoss(Value input, Value labels) {
+  Location location = at("loss", "model.vocab_size");
+  Value last = finalNorm(input);
+  Value loss = crossEntropy(buildLogits(last), labels, labelCount,
+                            model.vocab_size(), location);
+  if (model.sentence_head())
+    loss = builder.create<xf::AddOp>(at("sentence_loss", "model.sentence_head"),
+                                     loss.getType(), loss,
+                                     buildSentenceLoss(last));
+  if (!routerLoss)
+    return loss;
+  // The host sees the loss of the text alone.
+  builder.create<xf::OutputOp>(location, loss, "loss");
+  return builder.create<xf::AddOp>(location, loss.getType(), loss, routerLoss);
+}
+
+/// (tokens, labels, what documents that share a sequence and encoders need) ->
+/// loss.
+void ModelBuilder::buildForward() {
+  Location location = at("forward", "model");
+  auto ids = RankedTensorType::get({batch, sequence}, builder.getI32Type());
+  SmallVector<Type> types{ids, ids};
+  SmallVector<Location> places{at("tokens", "training.sequence_length"),
+                               at("labels", "training.sequence_length")};
+  SmallVector<xf::HostInput> inputs{xf::HostInput::Tokens,
+                                    xf::HostInput::Labels};
+  auto take = [&](xf::HostInput input, Type type, std::string_view field) {
+    types.push_back(type);
+    places.push_back(at(xf::stringifyHostInput(input), field));
+    inputs.push_back(input);
+  };
+  if (masksLabels())
+    take(xf::HostInput::LabelCount, tensor({}),
+         seesAll() ? "training.masked_lm" : "training.data.eod_mask_loss");
+  if (takesPositions() || resetsAttention())
+    take(xf::HostInput::Positions, ids,
+         takesPositions() ? "training.data.reset_position_ids"
+                          : "training.data.reset_attention_mask");
+  if (model.token_types() > 0)
+    take(xf::HostInput::TokenTypes, ids, "model.token_types");
+  if (seesAll())
+    take(xf::HostInput::KeyCounts, ids, "model.attention_mask");
+  if (model.sentence_head())
+    take(xf::HostInput::SentenceLabels, ids, "model.sentence_head");
+  auto forward = builder.create<func::FuncOp>(
+      location, "forward", builder.getFunctionType(types, {tensor({})}));
+  for (auto [i, input] : llvm::enumerate(inputs))
+    xf::setHostInput(forward, i, input);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = builder.createBlock(&forward.getBody(), {}, types, places);
+  labelCount = xf::findHostInput(forward, xf::HostInput::LabelCount);
+  positions = xf::findHostInput(forward, xf::HostInput::Positions);
+  tokenTypes = xf::findHostInput(forward, xf::HostInput::TokenTypes);
+  keyCounts = xf::findHostInput(forward, xf::HostInput::KeyCounts);
+  sentenceLabels = xf::findHostInput(forward, xf::HostInput::SentenceLabels);
+  parameters.clear();
+  readVariables(inputParameters(spec));
+  Value x = embed(body->getArgument(0));
+  buildRopeTables();
+  for (int64_t i = 0; i < model.layers(); ++i)
+    x = callLayer(i, x);
+  readVariables(outputParameters(spec));
+  Value loss = buildLoss(x, body->getArgument(1));
+  builder.create<func::ReturnOp>(location, loss);
+  positions = labelCount = Value();
+  tokenTypes = keyCounts = sentenceLabels = Value();
+}
+
+OwningOpRef<ModuleOp> ModelBuilder::build() {
+  auto module = ModuleOp::create(at(spec.name(), "name"), spec.name());
+  OwningOpRef<ModuleOp> owner(module);
+  builder.setInsertionPointToStart(module.getBody());
+  plan::setPlan(module, planOf(spec));
+  buildTraining(spec, builder, at("training", "training"));
+  declareVariables();
+  buildLayers();
+  buildForward();
+  if (entries.generate || !entries.train)
+    buildServing();
+  if (failed(verify(module)))
+    return nullptr;
+  return owner;
+}
+
+OwningOpRef<ModuleOp> spec::buildModel(const LoadedSpec &loaded,
+                                       MLIRContext &context,
+                                       const Entries &entries) {
+  context.loadDialect<plan::PlanDialect, xf::XfDialect, func::FuncDialect,
+                      arith::ArithDialect>();
+  return ModelBuilder(loaded, context, entries).build();
+}

@@ -1,0 +1,152 @@
+//===- BuildServing.cpp - The functions of a model that writes ------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/build/ModelBuilder.h"
+#include "frontends/spec/model/PlanMessage.h"
+#include "frontends/spec/model/RopeFrequencies.h"
+#include "frontends/spec/model/Sizes.h"
+
+#include "dialects/plan/ParallelPlan.h"
+#include "dialects/xf/IR/HostInputs.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::spec;
+
+/// Positions of a page: what kernels sum over at a time
+/// (kernels/reference/CachedAttention.h).
+static constexpr int64_t pagePositions = 64;
+
+/// Tokens of a prompt that a rank takes in at a time, where nobody says.
+static constexpr int64_t defaultPrefillTokens = 128;
+
+std::string spec::whyNotServed(const Spec &spec) {
+  if (spec.model().attention_mask() == Model::BIDIRECTIONAL)
+    return "with attention_mask: BIDIRECTIONAL every token sees those behind "
+           "it, so that none can be written after another";
+  const plan::ParallelPlan plan = planOf(spec);
+  if (!plan.shardings.empty())
+    return "plan.shardings chooses for the ops of training alone";
+  if (plan.cp > 1)
+    return "ranks that share sequences (cp) keep no cache";
+  if (spec.model().moe().has_capacity_factor())
+    return "with moe.capacity_factor experts drop tokens by their sequence";
+  if (spec.model().moe().experts() > 0 && plan::tensorGroups(plan) > 1)
+    return "experts in other tensor groups (etp) order whole sequences";
+  if (spec.training().fp8_format() != Training::NONE &&
+      spec.training().fp8_recipe() == Training::TENSORWISE)
+    return "scales of fp8_recipe: TENSORWISE are those of a microbatch";
+  return "";
+}
+
+RankedTensorType ModelBuilder::cacheType() const {
+  return tensor({serving.rows * serving.tablePages, pagePositions,
+                 model.kv_heads(), model.head_dim()});
+}
+
+void ModelBuilder::declareCaches() {
+  for (int64_t i = 0; i < model.layers(); ++i) {
+    if (!layers[i].attention)
+      continue;
+    for (StringRef name : {"keys", "values"}) {
+      std::string full = cacheName(i, name);
+      builder.create<xf::VariableOp>(at(full, "model.kv_heads"), full,
+                                     cacheType(), xf::VariableKind::Cache,
+                                     xf::InitAttr(), 0, false,
+                                     FlatSymbolRefAttr(), StringAttr(),
+                                     TypeAttr(), xf::ParameterRoleAttr());
+    }
+  }
+}
+
+Value ModelBuilder::buildCachedAttention(Value query, Value key, Value value) {
+  int64_t window = kind->window() < serving.length ? kind->window() : 0;
+  auto attention = builder.create<xf::CachedAttentionOp>(
+      at("attention", "model.heads"), query.getType(), serving.keys.getType(),
+      serving.values.getType(), query, key, value, positions, serving.places,
+      serving.table, serving.keys, serving.values,
+      builder.getI64IntegerAttr(window), real(scoreScale()));
+  serving.keys = attention.getNewKeys();
+  serving.values = attention.getNewValues();
+  return attention.getResult();
+}
+
+/// `name` and its layers, of `tokens` tokens.
+void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
+  batch = tokens;
+  sequence = 1;
+  routerLoss = Value(); // that of @forward
+  layerPrefix = (name + "_").str();
+  buildLayers();
+
+  Location location = at(name, "model");
+  auto ids = RankedTensorType::get({tokens, 1}, builder.getI32Type());
+  auto table = RankedTensorType::get({serving.rows, serving.tablePages},
+                                     builder.getI32Type());
+  SmallVector<Type> types{ids, ids, ids, ids, table};
+  auto function = builder.create<func::FuncOp>(
+      location, name, builder.getFunctionType(types, {}));
+  OpBuilder::InsertionGuard guard(builder);
+  static constexpr xf::HostInput inputs[] = {
+      xf::HostInput::Tokens, xf::HostInput::Labels, xf::HostInput::Positions,
+      xf::HostInput::Rows, xf::HostInput::Table};
+  SmallVector<Location> places;
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    places.push_back(
+        at(xf::stringifyHostInput(input), "training.sequence_length"));
+    xf::setHostInput(function, i, input);
+  }
+  Block *body = builder.createBlock(&function.getBody(), {}, types, places);
+  positions = body->getArgument(2);
+  serving.places = body->getArgument(3);
+  serving.table = body->getArgument(4);
+  parameters.clear();
+  readVariables(inputParameters(spec));
+  Value x = embed(body->getArgument(0));
+  buildRopeTables();
+  for (int64_t i = 0; i < model.layers(); ++i)
+    x = callLayer(i, x);
+  readVariables(outputParameters(spec));
+  outputLabels(x, body->getArgument(1));
+  builder.create<func::ReturnOp>(location);
+  positions = Value();
+}
+
+/// What evaluation tells of each label (xf-build-evaluate).
+void ModelBuilder::outputLabels(Value input, Value labels) {
+  Location location = at("loss", "model.vocab_size");
+  Value logits = buildLogits(finalNorm(input));
+  auto row = tensor({batch, sequence});
+  auto loss = builder.create<xf::CrossEntropyOp>(
+      location, tensor({}), row, row, logits, labels, /*count=*/Value(),
+      builder.getI64IntegerAttr(model.vocab_size()));
+  builder.create<xf::OutputOp>(location, logits, "logits");
+  builder.create<xf::OutputOp>(location, loss.getLse(), "lse");
+  builder.create<xf::OutputOp>(location, loss.getPicked(), "picked");
+}
+
+void ModelBuilder::buildServing() {
+  FlatSymbolRefAttr functions[2];
+  if (entries.generate) {
+    int64_t ranks = spec.plan().data_parallel();
+    int64_t chunk = entries.prefillTokens > 0
+                        ? entries.prefillTokens
+                        : std::min(defaultPrefillTokens, sequence);
+    serving.isOn = true;
+    serving.rows = batch;
+    serving.length = sequence;
+    serving.tablePages = (sequence + pagePositions - 1) / pagePositions;
+    declareCaches();
+    buildServingFunction("prefill", chunk * ranks);
+    buildServingFunction("decode", serving.rows);
+    for (auto [i, name] : {std::pair{0, "prefill"}, {1, "decode"}})
+      functions[i] = FlatSymbolRefAttr::get(builder.getContext(), name);
+  }
+  builder.create<xf::ServeOp>(at("serve", "model"), functions[0], functions[1],
+                              entries.train ? UnitAttr()
+                                            : builder.getUnitAttr(),
+                              FlatSymbolRefAttr(), FlatSymbolRefAttr());
+}

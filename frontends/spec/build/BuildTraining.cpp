@@ -1,0 +1,234 @@
+//===- BuildTraining.cpp - The training part as an op ---------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/build/BuildTraining.h"
+
+#include "dialects/xf/IR/Xf.h"
+#include "frontends/spec/LoadSpec.h"
+#include "frontends/spec/model/BatchGrowth.h"
+#include "frontends/spec/model/DataSources.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::spec;
+
+static Attribute optimizerAttr(const Optimizer &optimizer, Builder &builder) {
+  auto real = [&](double value) { return builder.getF64FloatAttr(value); };
+  if (optimizer.has_sgd())
+    return xf::SgdAttr::get(builder.getContext(),
+                            real(optimizer.sgd().momentum()),
+                            real(optimizer.sgd().weight_decay()));
+  const Optimizer::AdamW &adamw = optimizer.adamw();
+  return xf::AdamWAttr::get(builder.getContext(), real(adamw.beta1()),
+                            real(adamw.beta2()), real(adamw.eps()),
+                            real(adamw.weight_decay()));
+}
+
+static xf::LossScaleAttr lossScaleAttr(const Training &training,
+                                       Builder &builder) {
+  if (!training.has_loss_scale())
+    return nullptr;
+  const LossScale &scale = training.loss_scale();
+  auto real = [&](double value) { return builder.getF64FloatAttr(value); };
+  return xf::LossScaleAttr::get(builder.getContext(), real(scale.initial()),
+                                real(scale.growth_factor()),
+                                real(scale.backoff_factor()),
+                                scale.growth_interval(), real(scale.minimum()));
+}
+
+static xf::Precision precisionOf(Training::Precision precision) {
+  switch (precision) {
+  case Training::FP32:
+    return xf::Precision::Fp32;
+  case Training::BF16:
+    return xf::Precision::Bf16;
+  case Training::FP16:
+    return xf::Precision::Fp16;
+  }
+  llvm_unreachable("a parsed enum has one of its values");
+}
+
+static xf::Fp8Recipe recipeOf(Training::Fp8Recipe recipe) {
+  switch (recipe) {
+  case Training::TENSORWISE:
+    return xf::Fp8Recipe::Tensorwise;
+  case Training::BLOCKWISE:
+    return xf::Fp8Recipe::Blockwise;
+  case Training::MXFP8:
+    return xf::Fp8Recipe::Mxfp8;
+  }
+  llvm_unreachable("a parsed enum has one of its values");
+}
+
+/// Nothing where layers do not multiply in 8 bits.
+static xf::Fp8RecipeAttr fp8Attr(const Training &training, Builder &builder) {
+  if (training.fp8_format() == Training::NONE)
+    return {};
+  return xf::Fp8RecipeAttr::get(builder.getContext(),
+                                recipeOf(training.fp8_recipe()));
+}
+
+static StringRef scheduleName(LearningRate::Schedule schedule) {
+  switch (schedule) {
+  case LearningRate::CONSTANT:
+    return "constant";
+  case LearningRate::LINEAR:
+    return "linear";
+  case LearningRate::COSINE:
+    return "cosine";
+  case LearningRate::INVERSE_SQRT:
+    return "inverse_sqrt";
+  case LearningRate::WSD:
+    return "wsd";
+  }
+  llvm_unreachable("a parsed enum has one of its values");
+}
+
+static DictionaryAttr learningRateAttr(const LearningRate &rate,
+                                       Builder &builder) {
+  bool isInSamples = rate.has_decay_samples();
+  auto length = [&](const std::string &name, int64_t steps, int64_t samples) {
+    return builder.getNamedAttr(
+        name + (isInSamples ? "_samples" : "_steps"),
+        builder.getI64IntegerAttr(isInSamples ? samples : steps));
+  };
+  return builder.getDictionaryAttr({
+      builder.getNamedAttr(
+          "schedule", builder.getStringAttr(scheduleName(rate.schedule()))),
+      builder.getNamedAttr("peak", builder.getF64FloatAttr(rate.peak())),
+      builder.getNamedAttr("minimum", builder.getF64FloatAttr(rate.minimum())),
+      length("warmup", rate.warmup_steps(), rate.warmup_samples()),
+      length("decay", rate.decay_steps(), rate.decay_samples()),
+      length("wsd_decay", rate.wsd_decay_steps(), rate.wsd_decay_samples()),
+  });
+}
+
+/// Nothing where the batch has one size.
+static ArrayAttr batchSizesAttr(const Training &training, Builder &builder) {
+  if (!batchGrows(training))
+    return {};
+  SmallVector<Attribute> rows;
+  BatchSizes sizes = batchSizesOf(training);
+  for (const BatchSize &row : sizes.sizes())
+    rows.push_back(xf::BatchSizeAttr::get(builder.getContext(),
+                                          static_cast<int64_t>(row.size),
+                                          static_cast<int64_t>(row.from)));
+  return builder.getArrayAttr(rows);
+}
+
+static DictionaryAttr maskedLmAttr(const Spec &spec, Builder &builder) {
+  const MaskedLm &masked = spec.training().masked_lm();
+  auto whole = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  auto real = [&](StringRef name, double value) {
+    return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
+  };
+  return builder.getDictionaryAttr({
+      whole("cls_token", masked.cls_token()),
+      whole("sep_token", masked.sep_token()),
+      whole("mask_token", masked.mask_token()),
+      whole("pad_token", masked.pad_token()),
+      real("probability", masked.probability()),
+      real("mask_share", masked.mask_share()),
+      real("random_share", masked.random_share()),
+      real("short_sequence_probability", masked.short_sequence_probability()),
+      whole("sentence_order", spec.model().sentence_head()),
+  });
+}
+
+static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
+  const Training &training = spec.training();
+  SmallVector<NamedAttribute> entries;
+  auto add = [&](StringRef name, Attribute value) {
+    entries.push_back(builder.getNamedAttr(name, value));
+  };
+  auto whole = [&](StringRef name, int64_t value) {
+    add(name, builder.getI64IntegerAttr(value));
+  };
+  add("data_split", builder.getStringAttr(training.data().split()));
+  auto blend = [&](StringRef name, const DataSources &sources) {
+    std::vector<std::string> words = blendWords(sources);
+    SmallVector<StringRef> texts(words.begin(), words.end());
+    if (!words.empty())
+      add(name, builder.getStrArrayAttr(texts));
+  };
+  blend("train_data", training.data().train());
+  blend("valid_data", training.data().valid());
+  blend("test_data", training.data().test());
+  if (training.data().has_eod_token())
+    whole("eod_token", training.data().eod_token());
+  if (training.data().eod_mask_loss())
+    add("eod_mask_loss", builder.getUnitAttr());
+  if (training.has_masked_lm())
+    add("masked_lm", maskedLmAttr(spec, builder));
+  add("learning_rate", learningRateAttr(training.learning_rate(), builder));
+  whole("log_interval", training.log_interval());
+  whole("save_interval", training.save_interval());
+  whole("seed", static_cast<int64_t>(training.seed()));
+  add("spec", builder.getStringAttr(printSpec(spec)));
+  whole("steps", training.steps());
+  whole("valid_batches", training.validation().batches());
+  whole("valid_interval", training.validation().interval());
+  whole("vocab_size", spec.model().vocab_size());
+  if (spec.cluster().has_memory_bytes())
+    whole("memory_bytes", spec.cluster().memory_bytes());
+  return builder.getDictionaryAttr(entries);
+}
+
+static xf::ParameterRole targetOf(ParameterSelection::Role role) {
+  switch (role) {
+  case ParameterSelection::QUERY:
+    return xf::ParameterRole::Query;
+  case ParameterSelection::KEY:
+    return xf::ParameterRole::Key;
+  case ParameterSelection::VALUE:
+    return xf::ParameterRole::Value;
+  case ParameterSelection::ATTENTION_OUTPUT:
+    return xf::ParameterRole::AttentionOutput;
+  case ParameterSelection::GATE:
+    return xf::ParameterRole::Gate;
+  case ParameterSelection::UP:
+    return xf::ParameterRole::Up;
+  case ParameterSelection::DOWN:
+    return xf::ParameterRole::Down;
+  default:
+    llvm_unreachable("S73 has seen to it");
+  }
+}
+
+static void buildLowRank(const Lora &lora, OpBuilder &builder,
+                         Location location) {
+  SmallVector<Attribute> targets;
+  for (int role : lora.targets())
+    targets.push_back(xf::ParameterRoleAttr::get(
+        builder.getContext(),
+        targetOf(static_cast<ParameterSelection::Role>(role))));
+  builder.create<xf::LowRankOp>(
+      location, builder.getI64IntegerAttr(lora.rank()),
+      builder.getF64FloatAttr(lora.alpha()),
+      builder.getF64FloatAttr(lora.dropout()), builder.getArrayAttr(targets));
+}
+
+void spec::buildTraining(const Spec &spec, OpBuilder &builder,
+                         Location location) {
+  const Training &training = spec.training();
+  MLIRContext *context = builder.getContext();
+  builder.create<xf::TrainingOp>(
+      location, builder.getStringAttr(spec.name()),
+      // The program is global: a microbatch is what all data ranks compute.
+      builder.getI64IntegerAttr(training.micro_batch_size() *
+                                spec.plan().data_parallel()),
+      builder.getI64IntegerAttr(training.global_batch_size()),
+      builder.getI64IntegerAttr(training.sequence_length()),
+      optimizerAttr(training.optimizer(), builder),
+      builder.getF64FloatAttr(training.clip_norm()),
+      xf::PrecisionAttr::get(context, precisionOf(training.precision())),
+      lossScaleAttr(training, builder), fp8Attr(training, builder),
+      batchSizesAttr(training, builder), runtimeAttr(spec, builder));
+  if (training.has_lora())
+    buildLowRank(training.lora(), builder, location);
+}

@@ -1,0 +1,240 @@
+//===- ModelBuilder.h - Builds the functions of a model ---------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The class behind BuildModel.h, in three sources: BuildModel.cpp,
+/// BuildExperts.cpp for layers with experts, and BuildServing.cpp for the
+/// functions that write.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_BUILD_MODELBUILDER_H
+#define HOCKET_FRONTENDS_SPEC_BUILD_MODELBUILDER_H
+
+#include "dialects/xf/IR/Xf.h"
+#include "frontends/spec/build/BuildModel.h"
+#include "frontends/spec/model/Parameters.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace hocket::spec {
+
+/// Random streams of dropout, part of what a trained model is.
+enum DropoutStream : int32_t {
+  EmbeddingStream = 1,
+  AttentionStream = 2,
+  AttentionBranchStream = 3,
+  MlpBranchStream = 4,
+};
+
+class ModelBuilder {
+public:
+  ModelBuilder(const LoadedSpec &loaded, mlir::MLIRContext &context,
+               const Entries &entries)
+      : spec(loaded.spec), model(loaded.spec.model()), layers(model),
+        locations(loaded.locations), entries(entries), builder(&context),
+        f32(builder.getF32Type()),
+        batch(loaded.spec.training().micro_batch_size() *
+              loaded.spec.plan().data_parallel()),
+        sequence(loaded.spec.training().sequence_length()) {}
+
+  mlir::OwningOpRef<mlir::ModuleOp> build();
+
+private:
+  //===--- Variables ------------------------------------------------------===//
+  void declareVariables();
+  void declare(const Parameter &parameter, const std::string &name);
+
+  //===--- The layer function ---------------------------------------------===//
+  /// One for each kind of layer. A layer with experts returns x, then what its
+  /// router adds to the loss and how many tokens chose each expert, where the
+  /// spec asks for them.
+  void buildLayers();
+  mlir::func::FuncOp buildLayer();
+  mlir::Value buildBranches(mlir::Value input);
+  /// Adds a branch to `input`, between the norms that `norm_position` asks for.
+  /// What the branch makes goes through dropout.
+  using BranchFn = llvm::function_ref<mlir::Value(mlir::Value input)>;
+  mlir::Value addBranch(mlir::Value input, llvm::StringRef name,
+                        DropoutStream stream, BranchFn branch);
+  mlir::Value buildAttentionBranch(mlir::Value input);
+  mlir::Value buildAttention(mlir::Value query, mlir::Value key,
+                             mlir::Value value);
+  double scoreScale() const; ///< Of attention.
+  /// `linear` is the linear layer `gate`, `up` or `down` on its operand.
+  using LinearFn =
+      llvm::function_ref<mlir::Value(mlir::Value input, llvm::StringRef name)>;
+  mlir::Value buildMlp(mlir::Value input, LinearFn linear);
+  mlir::Value buildDenseMlp(mlir::Value input);
+  mlir::Value qkNorm(mlir::Value input, llvm::StringRef name,
+                     Model::QkNormScope scope);
+  mlir::Value rotate(mlir::Value heads, llvm::StringRef name);
+
+  //===--- Experts (BuildExperts.cpp) -------------------------------------===//
+  bool addsLoss() const {
+    return !serving.isOn &&
+           (model.moe().aux_loss() > 0 || model.moe().z_loss() > 0);
+  }
+  bool balances() const { return model.moe().bias_rate() > 0; }
+  bool countsChoices() const { return !serving.isOn && balances(); }
+  /// The name of a router's state, `bias` or `counts`.
+  static std::string routerState(int64_t layer, const std::string &name) {
+    return "state." + layerName(layer, "mlp.router." + name);
+  }
+  void declareBalance(int64_t layer);
+  mlir::RankedTensorType loadType() const;
+  mlir::Value buildExperts(mlir::Value input);
+  mlir::Value buildSharedExperts(mlir::Value input);
+  /// The form that rows of experts have (XfExpertOps.td): as their tokens send
+  /// them, and where the experts are.
+  struct ExpertRows {
+    int64_t capacity = 0, positions = 1;
+    llvm::SmallVector<int64_t> sent, held; ///< Shapes.
+    mlir::Type ranges;                     ///< Null with a capacity.
+    mlir::Type segments;                   ///< Null where both shapes are one.
+    int64_t expected = 0; ///< Rows of a run where experts are chosen evenly.
+  };
+  ExpertRows rowsOfExperts();
+  mlir::Value runExperts(mlir::Value tokens, mlir::Value weights,
+                         mlir::Value choice);
+  /// What the router of a layer adds to the loss, of f32.
+  mlir::Value buildRouterLoss(mlir::Value logits, mlir::Value counts);
+
+  //===--- The forward function -------------------------------------------===//
+  void buildForward();
+  mlir::Value embed(mlir::Value tokens);
+  mlir::Value callLayer(int64_t index, mlir::Value input);
+  /// Keeps what a call of a layer with experts returns besides x.
+  void collectExpertResults(mlir::func::CallOp call, int64_t index);
+  void readVariables(const std::vector<Parameter> &list);
+  mlir::Value learnedPositions(mlir::RankedTensorType type);
+  /// The angles that layers of each kind rotate by; kinds that rotate alike
+  /// share a table. Null for one that does not.
+  void buildRopeTables();
+  mlir::Value buildRopeTable(const Model &rotary);
+  mlir::Value buildLoss(mlir::Value input, mlir::Value labels);
+  mlir::Value finalNorm(mlir::Value input); ///< Where there is one.
+  /// Of what has gone through it.
+  mlir::Value buildLogits(mlir::Value input);
+  mlir::Value buildSentenceLoss(mlir::Value input);
+  /// The mean over `count` labels, or over those that there are.
+  mlir::Value crossEntropy(mlir::Value logits, mlir::Value labels,
+                           mlir::Value count, int64_t classes,
+                           mlir::Location location);
+
+  //===--- Writing (BuildServing.cpp) ------------------------------------===//
+  /// "cache.layers.3.keys".
+  static std::string cacheName(int64_t layer, llvm::StringRef name) {
+    return "cache." + layerName(layer, name.str());
+  }
+  mlir::RankedTensorType cacheType() const;
+  void declareCaches();
+  void takeCache(
+      llvm::function_ref<void(mlir::Type, llvm::StringRef, std::string_view)>
+          take);
+  mlir::Value buildCachedAttention(mlir::Value query, mlir::Value key,
+                                   mlir::Value value);
+  void outputLabels(mlir::Value input, mlir::Value labels);
+  void buildServingFunction(llvm::StringRef name, int64_t tokens);
+  void buildServing();
+
+  //===--- Documents that share a sequence --------------------------------===//
+  bool masksLabels() const { return data().eod_mask_loss() || seesAll(); }
+  bool resetsAttention() const {
+    return !serving.isOn && data().reset_attention_mask();
+  }
+  /// Whether positions are an input of the function, for embedding or rope.
+  bool takesPositions() const {
+    return serving.isOn || data().reset_position_ids();
+  }
+  const Data &data() const { return spec.training().data(); }
+
+  //===--- Encoders -------------------------------------------------------===//
+  bool seesAll() const {
+    return model.attention_mask() == Model::BIDIRECTIONAL;
+  }
+
+  //===--- Parts of both -------------------------------------------------===//
+  mlir::Value linear(mlir::Value input, const std::string &name, int64_t out);
+  mlir::Value activate(mlir::Value input, llvm::StringRef name,
+                       xf::ActivationKind kind, std::string_view field);
+  mlir::Value norm(mlir::Value input, const std::string &name);
+  mlir::Value norm(mlir::Value input, const std::string &name,
+                   xf::NormKind kind, std::string_view field);
+  /// `input` times `factor`; `input` itself where that is 1.
+  mlir::Value scaled(mlir::Value input, double factor, llvm::StringRef name,
+                     std::string_view field);
+  mlir::Value residual(mlir::Value input, mlir::Value branch,
+                       llvm::StringRef name);
+  mlir::Value dropout(mlir::Value input, double probability,
+                      DropoutStream stream, llvm::StringRef name);
+
+  mlir::RankedTensorType tensor(llvm::ArrayRef<int64_t> shape) const {
+    return mlir::RankedTensorType::get(shape, f32);
+  }
+  mlir::FloatAttr real(double value) { return builder.getF64FloatAttr(value); }
+  bool usesInstance() const {
+    return !serving.isOn &&
+           (model.dropout().attention() > 0 || model.dropout().residual() > 0);
+  }
+
+  /// The part `name` of the model, asked for by `field`.
+  mlir::Location at(llvm::StringRef name, std::string_view field) {
+    const SourcePlace &place = locations.find(field);
+    mlir::StringAttr file = builder.getStringAttr(place.file);
+    mlir::Location source = mlir::NameLoc::get(file); // An option has no lines.
+    if (place.line > 0)
+      source = mlir::FileLineColLoc::get(file, unsigned(place.line),
+                                         unsigned(place.column));
+    return mlir::NameLoc::get(builder.getStringAttr(name), source);
+  }
+
+  const Spec &spec;
+  const Model &model;
+  const LayerPattern layers;
+  const FieldLocations &locations;
+  const Entries entries;
+  mlir::OpBuilder builder;
+  mlir::Type f32;
+  int64_t batch, sequence;
+  int32_t nextRandomKey = 1;
+
+  /// The kind of the layer function being built, and the model as it sees it.
+  const ResolvedKind *kind = nullptr;
+  const Model &own() const { return kind->model; }
+  /// Of the function with layers being built, by kind.
+  llvm::DenseMap<const ResolvedKind *, mlir::func::FuncOp> layerFunctions;
+  llvm::DenseMap<const ResolvedKind *, mlir::Value> ropeTables;
+
+  // Of the function being built: parameters by name within their scope, and
+  // what layers get besides.
+  llvm::StringMap<mlir::Value> parameters;
+  mlir::Value ropeTable, instance, routerBias;
+  /// What the host gives: of each token its position in its document or, of
+  /// functions that write, in its text; and of how many labels the loss is a
+  /// mean. Null where they are not asked for.
+  mlir::Value positions, labelCount;
+  /// The same of encoders: what kind each token is of, how many keys of its
+  /// sequence it sees, and of each first token whether the texts are swapped.
+  mlir::Value tokenTypes, keyCounts, sentenceLabels;
+  /// Of functions that write: what `xf.cached_attention` takes, and keys and
+  /// values as the last op has left them.
+  struct Serving {
+    bool isOn = false;
+    int64_t rows = 0, length = 0, tablePages = 0;
+    mlir::Value places, table, keys, values;
+  } serving;
+  std::string layerPrefix; ///< Of the names of layer functions.
+  /// What the routers add to the loss (of a layer, then of all so far), and how
+  /// many tokens chose each expert of the layer.
+  mlir::Value routerLoss, expertCounts;
+};
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_BUILD_MODELBUILDER_H

@@ -1,0 +1,52 @@
+//===- ListedLayers.h - Layers that differ, as lists say it ---*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Configs of others say of each layer in lists what it is; a specification has
+/// kinds of layers and a pattern. Reading and writing go through the same list
+/// of layers.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_MODEL_LISTEDLAYERS_H
+#define HOCKET_FRONTENDS_SPEC_MODEL_LISTEDLAYERS_H
+
+#include "frontends/spec/spec.pb.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hocket::spec {
+
+/// In what layers of such a config may differ.
+struct ListedLayer {
+  bool windowed = false;
+  bool rotary = true;
+  bool experts = false;
+
+  bool operator==(const ListedLayer &) const = default;
+  /// The name of its kind: "sliding_attention", "full_attention_nope".
+  std::string kind(bool hasExperts) const;
+};
+
+/// Gives `model` these layers: fields of the model where all are alike, or
+/// where those without experts are the first ones, else kinds and a pattern. A
+/// window has `window` tokens; `local`, where it is not null, is the rope of
+/// layers that have one.
+void setLayers(Model &model, const std::vector<ListedLayer> &layers,
+               int64_t window, const Rope *local);
+
+/// The layers of a resolved `model`, as far as a config can tell them apart.
+std::vector<ListedLayer> layersOf(const Model &model);
+
+/// `model` with a kind for each layer by itself, so that models are compared
+/// and not their words for them.
+Model spelledOut(const Model &model);
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_MODEL_LISTEDLAYERS_H

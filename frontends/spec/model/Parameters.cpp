@@ -1,0 +1,260 @@
+//===- Parameters.cpp - What a model trains -------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/model/Parameters.h"
+
+#include "frontends/spec/model/Sizes.h"
+
+#include <cmath>
+#include <utility>
+
+using namespace hocket::spec;
+using Role = Parameter::Role;
+
+namespace {
+/// Appends parameters with the initial values and decay that the spec gives
+/// their kind.
+class ParameterList {
+public:
+  explicit ParameterList(const Spec &spec)
+      : normWeight(spec.model().norm_zero_centered()
+                       ? Parameter::Initial::Zeros
+                       : Parameter::Initial::Ones),
+        stddev(spec.model().initializer().stddev()),
+        normBias(spec.model().norm_bias()),
+        decayVectors(spec.training().optimizer().decay_norms_and_biases()) {}
+
+  /// A table or matrix [rows, columns].
+  void matrix(const std::string &name, Role role, int64_t rows, int64_t columns,
+              const char *field, double scale = 1) {
+    list.push_back({name,
+                    role,
+                    {rows, columns},
+                    Parameter::Initial::Normal,
+                    stddev * scale,
+                    true,
+                    field});
+  }
+
+  /// A matrix of each expert: [experts, rows, columns].
+  void matrices(const std::string &name, Role role, std::vector<int64_t> shape,
+                double scale = 1) {
+    list.push_back({name, role, std::move(shape), Parameter::Initial::Normal,
+                    stddev * scale, true, "model.moe"});
+  }
+
+  void vector(const std::string &name, Role role, int64_t size,
+              Parameter::Initial initial, const char *field) {
+    list.push_back({name, role, {size}, initial, 0, decayVectors, field});
+  }
+
+  void norm(const std::string &name, int64_t size) {
+    vector(name + ".weight", Role::Norm, size, normWeight, "model.norm");
+    if (normBias)
+      vector(name + ".bias", Role::Norm, size, Parameter::Initial::Zeros,
+             "model.norm_bias");
+  }
+
+  std::vector<Parameter> list;
+  Parameter::Initial normWeight; ///< Of the weights of norms.
+
+private:
+  double stddev;
+  bool normBias;
+  bool decayVectors;
+};
+
+/// A linear layer: its name, its sizes, and where its bias is asked for.
+struct Linear {
+  std::string name;
+  Role role;
+  int64_t out;
+  int64_t in;
+  bool bias;
+  const char *biasField;
+};
+} // namespace
+
+static void addLinear(ParameterList &list, const Linear &linear,
+                      const char *field, double scale = 1) {
+  list.matrix(linear.name + ".weight", linear.role, linear.out, linear.in,
+              field, scale);
+  if (linear.bias)
+    list.vector(linear.name + ".bias", linear.role, linear.out,
+                Parameter::Initial::Zeros, linear.biasField);
+}
+
+/// GPT-2 (Radford et al., 2019, section 2.3): 1/sqrt(N) for N residual
+/// branches.
+static double residualScale(const ResolvedKind &kind) {
+  if (!kind.model.initializer().depth_scaled())
+    return 1;
+  return 1 / std::sqrt(static_cast<double>(kind.branches));
+}
+
+static void addAttention(ParameterList &list, const ResolvedKind &kind) {
+  const Model &model = kind.model;
+  int64_t hidden = model.hidden();
+  int64_t queries = model.heads() * model.head_dim();
+  int64_t keys = model.kv_heads() * model.head_dim();
+  bool bias = model.attention_qkv_bias();
+  const char *biasField = "model.attention_qkv_bias";
+  addLinear(list,
+            {"attention.q", Role::Query, queries, hidden, bias, biasField},
+            "model.heads");
+  addLinear(list, {"attention.k", Role::Key, keys, hidden, bias, biasField},
+            "model.kv_heads");
+  addLinear(list, {"attention.v", Role::Value, keys, hidden, bias, biasField},
+            "model.kv_heads");
+  bool together = model.qk_norm_scope() == Model::ALL_HEADS;
+  for (auto [name, width] :
+       {std::pair{"attention.q_norm", queries}, {"attention.k_norm", keys}})
+    if (model.qk_norm())
+      list.vector(std::string(name) + ".weight", Role::Norm,
+                  together ? width : model.head_dim(), list.normWeight,
+                  "model.qk_norm");
+  addLinear(list,
+            {"attention.o", Role::AttentionOutput, hidden, queries,
+             model.attention_out_bias(), "model.attention_out_bias"},
+            "model.heads", residualScale(kind));
+}
+
+static void addMlp(ParameterList &list, const ResolvedKind &kind) {
+  const Model &model = kind.model;
+  int64_t hidden = model.hidden(), ffn = model.ffn();
+  bool bias = model.mlp_bias();
+  const char *biasField = "model.mlp_bias";
+  if (isGated(model.activation()))
+    addLinear(list, {"mlp.gate", Role::Gate, ffn, hidden, bias, biasField},
+              "model.ffn");
+  addLinear(list, {"mlp.up", Role::Up, ffn, hidden, bias, biasField},
+            "model.ffn");
+  addLinear(list, {"mlp.down", Role::Down, hidden, ffn, bias, biasField},
+            "model.ffn", residualScale(kind));
+}
+
+static void addExperts(ParameterList &list, const ResolvedKind &kind) {
+  const Model &model = kind.model;
+  const Moe &moe = model.moe();
+  int64_t hidden = model.hidden(), ffn = moe.ffn(), experts = moe.experts();
+  int64_t shared = moe.shared_experts() * ffn;
+  bool gated = isGated(model.activation());
+  list.matrix("mlp.router.weight", Role::Router, experts, hidden, "model.moe");
+  if (gated)
+    list.matrices("mlp.experts.gate.weight", Role::ExpertGate,
+                  {experts, ffn, hidden});
+  list.matrices("mlp.experts.up.weight", Role::ExpertUp,
+                {experts, ffn, hidden});
+  list.matrices("mlp.experts.down.weight", Role::ExpertDown,
+                {experts, hidden, ffn}, residualScale(kind));
+  if (shared == 0)
+    return;
+  if (gated)
+    list.matrix("mlp.shared.gate.weight", Role::Gate, shared, hidden,
+                "model.moe");
+  list.matrix("mlp.shared.up.weight", Role::Up, shared, hidden, "model.moe");
+  list.matrix("mlp.shared.down.weight", Role::Down, hidden, shared, "model.moe",
+              residualScale(kind));
+  if (moe.shared_expert_gate())
+    list.matrix("mlp.shared_gate.weight", Role::Router, 1, hidden,
+                "model.moe.shared_expert_gate");
+}
+
+std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,
+                                                     const ResolvedKind &kind) {
+  ParameterList list(spec);
+  auto norms = [&](const std::string &branch) {
+    if (hasNormBefore(kind.model))
+      list.norm(branch + "_norm", kind.model.hidden());
+    if (hasPostNorm(kind.model))
+      list.norm(branch + "_post_norm", kind.model.hidden());
+  };
+  if (kind.attention) {
+    norms("attention");
+    addAttention(list, kind);
+  }
+  if (kind.feedForward != LayerKind::NO_FEED_FORWARD)
+    norms("mlp");
+  if (kind.hasExperts())
+    addExperts(list, kind);
+  else if (kind.isDense())
+    addMlp(list, kind);
+  return std::move(list.list);
+}
+
+/// Rows of the embedding and the head. checkSpec has made sure that they fit.
+static int64_t vocabRows(const Model &model) {
+  return paddedVocabSize(model).get().value_or(model.vocab_size());
+}
+
+std::vector<Parameter> hocket::spec::inputParameters(const Spec &spec) {
+  const Model &model = spec.model();
+  ParameterList list(spec);
+  list.matrix("embedding.weight", Role::Embedding, vocabRows(model),
+              model.hidden(), "model.vocab_size");
+  if (model.position() == Model::LEARNED)
+    list.matrix("position_embedding.weight", Role::Positions,
+                model.max_positions(), model.hidden(), "model.max_positions");
+  if (model.token_types() > 0)
+    list.matrix("token_type_embedding.weight", Role::TokenTypes,
+                model.token_types(), model.hidden(), "model.token_types");
+  if (model.embedding_norm())
+    list.norm("embedding_norm", model.hidden());
+  return std::move(list.list);
+}
+
+/// What stands between the last layer and the head of tokens.
+static void addHeadTransform(ParameterList &list, const Model &model) {
+  addLinear(list,
+            {"head_transform", Role::HeadTransform, model.hidden(),
+             model.hidden(), model.bias(), "model.bias"},
+            "model.head_transform");
+  list.norm("head_norm", model.hidden());
+}
+
+static void addSentenceHead(ParameterList &list, const Model &model) {
+  for (auto [name, out] : {std::pair{"pooler", model.hidden()},
+                           {"sentence_head", sentenceClasses}})
+    addLinear(list,
+              {name, Role::SentenceHead, out, model.hidden(), model.bias(),
+               "model.bias"},
+              "model.sentence_head");
+}
+
+std::vector<Parameter> hocket::spec::outputParameters(const Spec &spec) {
+  const Model &model = spec.model();
+  ParameterList list(spec);
+  if (hasFinalNorm(model))
+    list.norm("final_norm", model.hidden());
+  if (model.head_transform())
+    addHeadTransform(list, model);
+  if (!model.tied_embeddings())
+    list.matrix("head.weight", Role::Head, vocabRows(model), model.hidden(),
+                "model.tied_embeddings");
+  if (model.head_bias())
+    list.vector("head.bias", Role::Head, vocabRows(model),
+                Parameter::Initial::Zeros, "model.head_bias");
+  if (model.sentence_head())
+    addSentenceHead(list, model);
+  return std::move(list.list);
+}
+
+std::vector<Parameter> hocket::spec::modelParameters(const Spec &spec) {
+  std::vector<Parameter> all = inputParameters(spec);
+  LayerPattern layers(spec.model());
+  for (int64_t i = 0; i < spec.model().layers(); ++i)
+    for (Parameter &parameter : layerParameters(spec, layers[i])) {
+      parameter.name = layerName(i, parameter.name);
+      all.push_back(std::move(parameter));
+    }
+  for (Parameter &parameter : outputParameters(spec))
+    all.push_back(std::move(parameter));
+  return all;
+}
+
+std::string hocket::spec::layerName(int64_t layer, const std::string &name) {
+  return "layers." + std::to_string(layer) + "." + name;
+}

@@ -1,0 +1,103 @@
+//===- Parameters.h - What a model trains -----------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The trained tensors of a model under their canonical names, which are the
+/// names in checkpoints:
+///
+///   embedding.weight                      [padded vocab, hidden]
+///   position_embedding.weight             [max_positions, hidden]
+///   token_type_embedding.weight           [token_types, hidden]
+///   embedding_norm.{weight,bias}          [hidden], with embedding_norm
+///   layers.{i}.attention_norm.{weight,bias}          [hidden], but with BRANCH
+///   layers.{i}.attention_post_norm.{weight,bias}     [hidden], with BOTH,
+///   BRANCH layers.{i}.attention.{q,k,v,o}.{weight,bias}     [out, in], [out]
+///   layers.{i}.attention.{q_norm,k_norm}.weight      [head_dim], or of all
+///   heads layers.{i}.mlp_norm.{weight,bias}                [hidden], but with
+///   BRANCH layers.{i}.mlp_post_norm.{weight,bias}           [hidden], with
+///   BOTH, BRANCH layers.{i}.mlp.{gate,up,down}.{weight,bias}      [out, in],
+///   [out]
+/// or, in a layer with experts,
+///   layers.{i}.mlp.router.weight                     [experts, hidden]
+///   layers.{i}.mlp.experts.{gate,up,down}.weight     [experts, out, in]
+///   layers.{i}.mlp.shared.{gate,up,down}.weight      [out, in]
+///   layers.{i}.mlp.shared_gate.weight                [1, hidden]
+///   final_norm.{weight,bias}              [hidden]
+///   head_transform.{weight,bias}          [hidden, hidden], [hidden]
+///   head_norm.{weight,bias}               [hidden], both with head_transform
+///   head.weight                           [padded vocab, hidden], unless tied
+///   head.bias                             [padded vocab], with head_bias
+///   pooler.{weight,bias}                  [hidden, hidden], [hidden]
+///   sentence_head.{weight,bias}           [2, hidden], [2], both with
+///   sentence_head
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_MODEL_PARAMETERS_H
+#define HOCKET_FRONTENDS_SPEC_MODEL_PARAMETERS_H
+
+#include "frontends/spec/model/LayerPattern.h"
+#include "frontends/spec/spec.pb.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hocket::spec {
+
+struct Parameter {
+  enum class Initial { Zeros, Ones, Normal };
+  /// Those of `xf` (`#xf.parameter_role`): what a plan splits, it finds by
+  /// these. A bias has the role of its linear layer.
+  enum class Role {
+    Embedding,
+    Positions,
+    Norm,
+    Query,
+    Key,
+    Value,
+    AttentionOutput,
+    Gate,
+    Up,
+    Down,
+    Router,
+    ExpertGate,
+    ExpertUp,
+    ExpertDown,
+    Head,
+    TokenTypes,
+    HeadTransform,
+    SentenceHead
+  };
+
+  std::string name; ///< Within its scope: "attention.q.weight".
+  Role role;
+  std::vector<int64_t> shape; ///< Global.
+  Initial initial = Initial::Normal;
+  double stddev = 0;  ///< Of Normal.
+  bool decay = false; ///< Whether weight decay applies.
+  const char *field;  ///< The field of the spec that it comes from.
+};
+
+/// The parameters of a layer of `kind`, without "layers.{i}.".
+std::vector<Parameter> layerParameters(const Spec &spec,
+                                       const ResolvedKind &kind);
+
+/// Those before the first layer: the embeddings.
+std::vector<Parameter> inputParameters(const Spec &spec);
+
+/// Those after the last layer: the final norm and an untied head.
+std::vector<Parameter> outputParameters(const Spec &spec);
+
+/// All of them by their full names, in the order of the forward pass.
+std::vector<Parameter> modelParameters(const Spec &spec);
+
+/// "layers.<layer>." before `name`.
+std::string layerName(int64_t layer, const std::string &name);
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_MODEL_PARAMETERS_H

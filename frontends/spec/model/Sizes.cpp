@@ -1,0 +1,189 @@
+//===- Sizes.cpp - What a model's sizes add up to -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/model/Sizes.h"
+
+#include "frontends/spec/model/LayerPattern.h"
+#include "frontends/spec/model/PlanMessage.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace hocket::spec;
+
+CheckedSize CheckedSize::operator+(const CheckedSize &other) const {
+  CheckedSize sum;
+  int64_t result;
+  if (value && other.value &&
+      !__builtin_add_overflow(*value, *other.value, &result))
+    sum.value = result;
+  return sum;
+}
+
+CheckedSize CheckedSize::operator*(const CheckedSize &other) const {
+  CheckedSize product;
+  int64_t result;
+  if (value && other.value &&
+      !__builtin_mul_overflow(*value, *other.value, &result))
+    product.value = result;
+  return product;
+}
+
+bool hocket::spec::isGated(Model::Activation activation) {
+  return activation == Model::SWIGLU || activation == Model::GEGLU ||
+         activation == Model::GEGLU_TANH;
+}
+
+int64_t hocket::spec::fp8Block(const Training &training) {
+  if (training.fp8_format() == Training::NONE)
+    return 0;
+  switch (training.fp8_recipe()) {
+  case Training::TENSORWISE:
+    return 0;
+  case Training::BLOCKWISE:
+    return 128;
+  case Training::MXFP8:
+    return 32;
+  }
+  return 0;
+}
+
+int64_t hocket::spec::expertCapacity(const Spec &spec) {
+  const Moe &moe = spec.model().moe();
+  int64_t sequence = spec.training().sequence_length();
+  if (!moe.has_capacity_factor())
+    return 0;
+  double wish = moe.capacity_factor() * static_cast<double>(sequence) *
+                static_cast<double>(moe.top_k()) /
+                static_cast<double>(moe.experts());
+  // A product like 1.1 * 10 must not be rounded up for its last bit.
+  wish = std::ceil(wish * (1 - 1e-12));
+  return static_cast<int64_t>(
+      std::clamp(wish, 1.0, static_cast<double>(sequence)));
+}
+
+int64_t hocket::spec::positionRuns(const Spec &spec) {
+  return spec.plan().context_parallel() * plan::tensorGroups(planOf(spec));
+}
+
+int64_t hocket::spec::tokensOfRank(const Spec &spec) {
+  return spec.training().micro_batch_size() *
+         spec.training().sequence_length() / positionRuns(spec);
+}
+
+int64_t hocket::spec::expertRowsBound(const Spec &spec, int64_t tokens) {
+  const Moe &moe = spec.model().moe();
+  return plan::expertRowsBound(
+      {moe.experts(), moe.top_k(), moe.expert_capacity_bound()},
+      spec.plan().expert_parallel(), tokens);
+}
+
+bool hocket::spec::runsAgain(const Spec &spec) {
+  const Moe &moe = spec.model().moe();
+  return moe.beyond_bound() == Moe::RERUN && moe.has_experts() &&
+         !moe.has_capacity_factor() && spec.plan().expert_parallel() > 1;
+}
+
+CheckedSize hocket::spec::paddedVocabSize(const Model &model) {
+  CheckedSize blocks = (model.vocab_size() - 1) / model.vocab_padding() + 1;
+  return blocks * model.vocab_padding();
+}
+
+/// A linear layer's weight and, with one, its bias.
+static CheckedSize linear(CheckedSize in, CheckedSize out, bool bias) {
+  return in * out + (bias ? out : CheckedSize(0));
+}
+
+static CheckedSize normSize(const Model &model) {
+  return CheckedSize(model.hidden()) * (model.norm_bias() ? 2 : 1);
+}
+
+bool hocket::spec::hasNormBefore(const Model &model) {
+  return model.norm_position() != Model::BRANCH;
+}
+
+bool hocket::spec::hasPostNorm(const Model &model) {
+  return model.norm_position() == Model::BOTH ||
+         model.norm_position() == Model::BRANCH;
+}
+
+/// Norms of a residual branch.
+static CheckedSize branchNorms(const Model &model) {
+  return normSize(model) * (hasNormBefore(model) + hasPostNorm(model));
+}
+
+/// The mixer of a layer, with its norms.
+static CheckedSize mixerSize(const ResolvedKind &kind) {
+  if (!kind.attention)
+    return 0;
+  const Model &model = kind.model;
+  CheckedSize hidden = model.hidden();
+  CheckedSize q = CheckedSize(model.heads()) * model.head_dim();
+  CheckedSize kv = CheckedSize(model.kv_heads()) * model.head_dim();
+  CheckedSize size = branchNorms(model) +
+                     linear(hidden, q, model.attention_qkv_bias()) +
+                     linear(hidden, kv, model.attention_qkv_bias()) * 2 +
+                     linear(q, hidden, model.attention_out_bias());
+  if (!model.qk_norm())
+    return size;
+  bool together = model.qk_norm_scope() == Model::ALL_HEADS;
+  return size + (together ? q + kv : CheckedSize(model.head_dim()) * 2);
+}
+
+/// The feed-forward branch of a layer, with its norms.
+static CheckedSize feedForwardSize(const ResolvedKind &kind) {
+  const Model &model = kind.model;
+  CheckedSize hidden = model.hidden(), ffn = model.ffn();
+  int64_t inward = isGated(model.activation()) ? 2 : 1;
+  switch (kind.feedForward) {
+  case LayerKind::DENSE:
+    return branchNorms(model) + linear(hidden, ffn, model.mlp_bias()) * inward +
+           linear(ffn, hidden, model.mlp_bias());
+  case LayerKind::EXPERTS:
+    return branchNorms(model) +
+           hidden * model.moe().ffn() * (inward + 1) *
+               (CheckedSize(model.moe().experts()) +
+                model.moe().shared_experts()) +
+           hidden * (CheckedSize(model.moe().experts()) +
+                     (model.moe().shared_expert_gate() ? 1 : 0));
+  case LayerKind::NO_FEED_FORWARD:
+    return 0;
+  }
+}
+
+bool hocket::spec::hasFinalNorm(const Model &model) {
+  return !model.has_final_norm() || model.final_norm();
+}
+
+/// What an encoder has before the first layer and behind the last one besides
+/// the embedding of tokens and the head.
+static CheckedSize encoderEnds(const Model &model) {
+  CheckedSize hidden = model.hidden();
+  CheckedSize total =
+      hidden * model.token_types() +
+      normSize(model) * (model.embedding_norm() + hasFinalNorm(model) +
+                         model.head_transform());
+  if (model.head_transform())
+    total = total + linear(hidden, hidden, model.bias());
+  if (model.head_bias())
+    total = total + paddedVocabSize(model);
+  if (model.sentence_head())
+    total = total + linear(hidden, hidden, model.bias()) +
+            linear(hidden, sentenceClasses, model.bias());
+  return total;
+}
+
+CheckedSize hocket::spec::parameterCount(const Model &model) {
+  CheckedSize hidden = model.hidden();
+  CheckedSize total = encoderEnds(model);
+  for (const ResolvedKind &kind : LayerPattern(model).kinds())
+    total = total + (mixerSize(kind) + feedForwardSize(kind)) * kind.layers;
+  CheckedSize table = paddedVocabSize(model) * hidden;
+  total = total + table * (model.tied_embeddings() ? 1 : 2);
+  if (model.position() == Model::LEARNED)
+    total = total + hidden * model.max_positions();
+  return total;
+}

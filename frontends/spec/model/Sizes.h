@@ -1,0 +1,85 @@
+//===- Sizes.h - What a model's sizes add up to -----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Sizes that follow from a resolved model, in arithmetic that cannot
+/// overflow unnoticed.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_MODEL_SIZES_H
+#define HOCKET_FRONTENDS_SPEC_MODEL_SIZES_H
+
+#include "frontends/spec/spec.pb.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace hocket::spec {
+
+/// A number that remembers whether it ever left int64_t's range.
+class CheckedSize {
+public:
+  CheckedSize(int64_t value) : value(value) {}
+
+  CheckedSize operator+(const CheckedSize &other) const;
+  CheckedSize operator*(const CheckedSize &other) const;
+
+  /// The number, or nothing if it overflowed on the way.
+  std::optional<int64_t> get() const { return value; }
+
+private:
+  CheckedSize() = default;
+  std::optional<int64_t> value;
+};
+
+/// Whether the MLP has a gate: SWIGLU, GEGLU and GEGLU_TANH.
+bool isGated(Model::Activation activation);
+
+/// The most tokens of a sequence that one expert takes: capacity_factor *
+/// sequence * top_k / experts, rounded up, but no more than there are and at
+/// least 1. 0 without a capacity factor. For a resolved spec with experts.
+int64_t expertCapacity(const Spec &spec);
+
+/// Ranks, or groups of them, that share each sequence and have all experts.
+int64_t positionRuns(const Spec &spec);
+
+/// The tokens of a microbatch that a rank orders by its experts alone.
+int64_t tokensOfRank(const Spec &spec);
+
+/// How many rows of experts a rank has room for that shares them out with
+/// others and has `tokens` tokens of its own: `expert_capacity_bound` times the
+/// even share, rounded up, but no more than the ranks' tokens can choose. For a
+/// resolved spec whose plan keeps S35.
+int64_t expertRowsBound(const Spec &spec, int64_t tokens);
+
+/// Whether a step may find no room for rows of experts, and is run again then.
+bool runsAgain(const Spec &spec);
+
+/// Whether branches have a norm of their own name, before them or, with POST,
+/// behind the sum; and whether they have one on their result.
+bool hasNormBefore(const Model &model);
+bool hasPostNorm(const Model &model);
+
+/// Whether a norm follows the last layer.
+bool hasFinalNorm(const Model &model);
+
+/// What a sentence head tells apart: texts in order, and swapped ones.
+inline constexpr int64_t sentenceClasses = 2;
+
+/// How many numbers have a scale in 8 bits, along what a GEMM sums over; 0
+/// where none do, or all of a tensor.
+int64_t fp8Block(const Training &training);
+
+/// vocab_size rounded up to a multiple of vocab_padding: the rows stored.
+CheckedSize paddedVocabSize(const Model &model);
+
+/// Trained numbers of a resolved model, padded rows included.
+CheckedSize parameterCount(const Model &model);
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_MODEL_SIZES_H

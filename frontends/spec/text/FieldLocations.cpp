@@ -1,0 +1,41 @@
+//===- FieldLocations.cpp - Where each field was written ------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/text/FieldLocations.h"
+
+using namespace hocket::spec;
+
+std::string SourcePlace::str() const {
+  if (line == 0)
+    return file;
+  return file + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+void FieldLocations::set(const std::string &path, SourcePlace place) {
+  // Whatever was known of the fields inside is of the message replaced.
+  std::string inside = path + ".";
+  auto first = places.lower_bound(inside), last = first;
+  while (last != places.end() && last->first.starts_with(inside))
+    ++last;
+  places.erase(first, last);
+  places[path] = std::move(place);
+}
+
+void FieldLocations::setIfAbsent(const std::string &path,
+                                 const SourcePlace &place) {
+  places.try_emplace(path, place);
+}
+
+const SourcePlace &FieldLocations::find(std::string_view path) const {
+  while (true) {
+    if (auto found = places.find(path); found != places.end())
+      return found->second;
+    size_t dot = path.rfind('.');
+    if (dot == std::string_view::npos)
+      return root;
+    path = path.substr(0, dot);
+  }
+}

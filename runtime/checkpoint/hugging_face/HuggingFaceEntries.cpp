@@ -1,0 +1,83 @@
+//===- HuggingFaceEntries.cpp - The tensors of one model ------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/hugging_face/HuggingFaceEntries.h"
+
+#include <cstring>
+#include <set>
+
+using namespace hocket;
+using namespace hocket::checkpoint;
+
+/// The row for one layer; nullopt if the model has none of its tensors.
+static std::optional<HuggingFaceEntry>
+entryOf(const NameRow &row, uint64_t layer, uint64_t vocabulary,
+        const std::map<std::string, TensorSpec> &weights) {
+  HuggingFaceEntry entry;
+  entry.theirs = nameOfLayer(row.theirs, layer);
+  entry.transposed = row.transposed;
+  for (const char *part : row.parts) {
+    auto found = weights.find(nameOfLayer(part, layer));
+    if (found == weights.end())
+      return std::nullopt;
+    const TensorSpec &spec = found->second;
+    if (spec.shape.size() == 3) { // A matrix for each expert.
+      entry.parts.push_back(spec);
+      entry.rows = spec.shape[1];
+      entry.columns = spec.shape[2];
+      continue;
+    }
+    bool isTable = spec.key.name == "embedding.weight" ||
+                   spec.key.name == "head.weight" ||
+                   spec.key.name == "head.bias";
+    entry.parts.push_back(spec);
+    entry.rows += isTable ? vocabulary : spec.shape[0];
+    entry.vector = spec.shape.size() == 1;
+    entry.columns = entry.vector ? 1 : spec.shape[1];
+  }
+  return entry;
+}
+
+/// The entry, or one for each expert.
+static void addEntries(HuggingFaceEntry entry,
+                       std::vector<HuggingFaceEntry> &entries) {
+  if (entry.theirs.find("{e}") == std::string::npos) {
+    entries.push_back(std::move(entry));
+    return;
+  }
+  for (uint64_t e = 0; e < entry.parts.front().shape[0]; ++e) {
+    entries.push_back(entry);
+    entries.back().theirs = nameOfExpert(entry.theirs, e);
+    entries.back().expert = e;
+  }
+}
+
+StatusOr<std::vector<HuggingFaceEntry>>
+checkpoint::huggingFaceEntries(const NameTable &table,
+                               const ModelWeights &weights) {
+  std::map<std::string, TensorSpec> byName;
+  for (const TensorSpec &weight : weights.tensors)
+    byName.emplace(weight.key.name, weight);
+  std::vector<HuggingFaceEntry> entries;
+  std::set<std::string> placed;
+  for (const NameRow &row : table.rows) {
+    bool perLayer = std::strstr(row.theirs, "{i}") != nullptr;
+    for (uint64_t layer = 0; layer < (perLayer ? weights.layers : 1); ++layer) {
+      auto entry = entryOf(row, layer, weights.vocabulary, byName);
+      if (!entry)
+        continue;
+      for (const TensorSpec &part : entry->parts)
+        placed.insert(part.key.name);
+      addEntries(*std::move(entry), entries);
+    }
+  }
+  for (const TensorSpec &weight : weights.tensors)
+    if (!placed.count(weight.key.name))
+      return invalidArgument("the family " + std::string(table.family) +
+                             " has no place for tensor '" + weight.key.name +
+                             "'");
+  return entries;
+}

@@ -1,0 +1,58 @@
+//===- HuggingFaceEntries.h - The tensors of one model ----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The table of a family (HuggingFaceNames.h) for one model: a row for each
+/// tensor that Hugging Face stores. Import and export read it in their
+/// directions.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_CHECKPOINT_HUGGING_FACE_HUGGINGFACEENTRIES_H
+#define HOCKET_RUNTIME_CHECKPOINT_HUGGING_FACE_HUGGINGFACEENTRIES_H
+
+#include "runtime/checkpoint/hugging_face/HuggingFace.h"
+#include "runtime/checkpoint/hugging_face/HuggingFaceNames.h"
+
+#include <optional>
+
+namespace hocket::checkpoint {
+
+/// A row of the table for one layer of one model.
+struct HuggingFaceEntry {
+  std::string theirs;
+  std::vector<TensorSpec> parts;
+  bool transposed = false;
+  uint64_t rows = 0;    ///< Of all parts, without padding of a vocabulary.
+  uint64_t columns = 1; ///< Elements of a row.
+  bool vector = false;  ///< Rank 1.
+  /// Which expert's matrix it is, where the part has one for each.
+  std::optional<uint64_t> expert;
+
+  /// Of the part, which is all of it but for experts.
+  SliceBounds boundsOf(const TensorSpec &part) const {
+    if (!expert)
+      return wholeOf(part.shape);
+    return {{*expert, 0, 0}, {1, rows, columns}};
+  }
+
+  /// As Hugging Face stores it.
+  std::vector<uint64_t> theirShape() const {
+    if (vector)
+      return {rows};
+    return transposed ? std::vector<uint64_t>{columns, rows}
+                      : std::vector<uint64_t>{rows, columns};
+  }
+};
+
+/// Every tensor of a model, in `table`'s names. InvalidArgument for one that
+/// the family has no place for.
+StatusOr<std::vector<HuggingFaceEntry>>
+huggingFaceEntries(const NameTable &table, const ModelWeights &weights);
+
+} // namespace hocket::checkpoint
+
+#endif // HOCKET_RUNTIME_CHECKPOINT_HUGGING_FACE_HUGGINGFACEENTRIES_H

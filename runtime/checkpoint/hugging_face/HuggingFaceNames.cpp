@@ -1,0 +1,315 @@
+//===- HuggingFaceNames.cpp - One table of names per family ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/hugging_face/HuggingFaceNames.h"
+
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace hocket;
+using namespace hocket::checkpoint;
+
+/// GPT-2 stores weights [in, out] and q, k and v as one.
+static std::vector<NameRow> gpt2Rows() {
+  constexpr bool transposed = true;
+  return {
+      {"transformer.wte.weight", {"embedding.weight"}},
+      {"transformer.wpe.weight", {"position_embedding.weight"}},
+      {"transformer.h.{i}.ln_1.weight", {"layers.{i}.attention_norm.weight"}},
+      {"transformer.h.{i}.ln_1.bias", {"layers.{i}.attention_norm.bias"}},
+      {"transformer.h.{i}.attn.c_attn.weight",
+       {"layers.{i}.attention.q.weight", "layers.{i}.attention.k.weight",
+        "layers.{i}.attention.v.weight"},
+       transposed},
+      {"transformer.h.{i}.attn.c_attn.bias",
+       {"layers.{i}.attention.q.bias", "layers.{i}.attention.k.bias",
+        "layers.{i}.attention.v.bias"}},
+      {"transformer.h.{i}.attn.c_proj.weight",
+       {"layers.{i}.attention.o.weight"},
+       transposed},
+      {"transformer.h.{i}.attn.c_proj.bias", {"layers.{i}.attention.o.bias"}},
+      {"transformer.h.{i}.ln_2.weight", {"layers.{i}.mlp_norm.weight"}},
+      {"transformer.h.{i}.ln_2.bias", {"layers.{i}.mlp_norm.bias"}},
+      {"transformer.h.{i}.mlp.c_fc.weight",
+       {"layers.{i}.mlp.up.weight"},
+       transposed},
+      {"transformer.h.{i}.mlp.c_fc.bias", {"layers.{i}.mlp.up.bias"}},
+      {"transformer.h.{i}.mlp.c_proj.weight",
+       {"layers.{i}.mlp.down.weight"},
+       transposed},
+      {"transformer.h.{i}.mlp.c_proj.bias", {"layers.{i}.mlp.down.bias"}},
+      {"transformer.ln_f.weight", {"final_norm.weight"}},
+      {"transformer.ln_f.bias", {"final_norm.bias"}},
+      {"lm_head.weight", {"head.weight"}},
+  };
+}
+
+/// Llama and those that took its names; which rows are used is a matter of
+/// the model's tensors.
+static std::vector<NameRow> llamaRows() {
+  return {
+      {"model.embed_tokens.weight", {"embedding.weight"}},
+      {"model.layers.{i}.input_layernorm.weight",
+       {"layers.{i}.attention_norm.weight"}},
+      {"model.layers.{i}.self_attn.q_proj.weight",
+       {"layers.{i}.attention.q.weight"}},
+      {"model.layers.{i}.self_attn.k_proj.weight",
+       {"layers.{i}.attention.k.weight"}},
+      {"model.layers.{i}.self_attn.v_proj.weight",
+       {"layers.{i}.attention.v.weight"}},
+      {"model.layers.{i}.self_attn.o_proj.weight",
+       {"layers.{i}.attention.o.weight"}},
+      {"model.layers.{i}.post_attention_layernorm.weight",
+       {"layers.{i}.mlp_norm.weight"}},
+      {"model.layers.{i}.mlp.gate_proj.weight", {"layers.{i}.mlp.gate.weight"}},
+      {"model.layers.{i}.mlp.up_proj.weight", {"layers.{i}.mlp.up.weight"}},
+      {"model.layers.{i}.mlp.down_proj.weight", {"layers.{i}.mlp.down.weight"}},
+      {"model.norm.weight", {"final_norm.weight"}},
+      {"lm_head.weight", {"head.weight"}},
+  };
+}
+
+static std::vector<NameRow> with(std::vector<NameRow> rows,
+                                 const std::vector<NameRow> &more) {
+  rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
+
+static std::vector<NameRow> qkvBiasRows() {
+  return {
+      {"model.layers.{i}.self_attn.q_proj.bias",
+       {"layers.{i}.attention.q.bias"}},
+      {"model.layers.{i}.self_attn.k_proj.bias",
+       {"layers.{i}.attention.k.bias"}},
+      {"model.layers.{i}.self_attn.v_proj.bias",
+       {"layers.{i}.attention.v.bias"}},
+  };
+}
+
+static std::vector<NameRow> outputBiasRows() {
+  return {
+      {"model.layers.{i}.self_attn.o_proj.bias",
+       {"layers.{i}.attention.o.bias"}},
+  };
+}
+
+static std::vector<NameRow> mlpBiasRows() {
+  return {
+      {"model.layers.{i}.mlp.gate_proj.bias", {"layers.{i}.mlp.gate.bias"}},
+      {"model.layers.{i}.mlp.up_proj.bias", {"layers.{i}.mlp.up.bias"}},
+      {"model.layers.{i}.mlp.down_proj.bias", {"layers.{i}.mlp.down.bias"}},
+  };
+}
+
+static std::vector<NameRow> qkNormRows() {
+  return {
+      {"model.layers.{i}.self_attn.q_norm.weight",
+       {"layers.{i}.attention.q_norm.weight"}},
+      {"model.layers.{i}.self_attn.k_norm.weight",
+       {"layers.{i}.attention.k_norm.weight"}},
+  };
+}
+
+/// Biases of layer norms, in Llama's places.
+static std::vector<NameRow> normBiasRows() {
+  return {
+      {"model.layers.{i}.input_layernorm.bias",
+       {"layers.{i}.attention_norm.bias"}},
+      {"model.layers.{i}.post_attention_layernorm.bias",
+       {"layers.{i}.mlp_norm.bias"}},
+      {"model.norm.bias", {"final_norm.bias"}},
+  };
+}
+
+/// Gemma 3's norms before and after each branch. What is Llama's norm between
+/// the branches is here the one behind attention.
+static std::vector<NameRow> gemma3Rows() {
+  std::vector<NameRow> rows = llamaRows();
+  std::erase_if(rows, [](const NameRow &row) {
+    return row.parts.front() == std::string("layers.{i}.mlp_norm.weight");
+  });
+  const NameRow norms[] = {
+      {"model.layers.{i}.post_attention_layernorm.weight",
+       {"layers.{i}.attention_post_norm.weight"}},
+      {"model.layers.{i}.pre_feedforward_layernorm.weight",
+       {"layers.{i}.mlp_norm.weight"}},
+      {"model.layers.{i}.post_feedforward_layernorm.weight",
+       {"layers.{i}.mlp_post_norm.weight"}},
+  };
+  rows.insert(rows.end(), std::begin(norms), std::end(norms));
+  return rows;
+}
+
+/// OLMo 2's norms, which stand behind each branch alone.
+static std::vector<NameRow> olmo2Rows() {
+  std::vector<NameRow> rows = gemma3Rows();
+  std::erase_if(rows, [](const NameRow &row) {
+    std::string_view part = row.parts.front();
+    return part == "layers.{i}.attention_norm.weight" ||
+           part == "layers.{i}.mlp_norm.weight";
+  });
+  return rows;
+}
+
+/// StarCoder 2's MLP has GPT-2's names.
+static std::vector<NameRow> plainMlpRows() {
+  return {
+      {"model.layers.{i}.mlp.c_fc.weight", {"layers.{i}.mlp.up.weight"}},
+      {"model.layers.{i}.mlp.c_fc.bias", {"layers.{i}.mlp.up.bias"}},
+      {"model.layers.{i}.mlp.c_proj.weight", {"layers.{i}.mlp.down.weight"}},
+      {"model.layers.{i}.mlp.c_proj.bias", {"layers.{i}.mlp.down.bias"}},
+  };
+}
+
+static std::vector<NameRow> starcoder2Rows() {
+  std::vector<NameRow> rows = llamaRows();
+  std::erase_if(rows, [](const NameRow &row) {
+    return std::string_view(row.theirs).find(".mlp.") != std::string::npos;
+  });
+  return with(std::move(rows), plainMlpRows());
+}
+
+static std::vector<NameRow> mixtralRows() {
+#define HOCKET_EXPERT(NAME)                                                    \
+  "model.layers.{i}.block_sparse_moe.experts.{e}." NAME ".weight"
+  return {
+      {"model.layers.{i}.block_sparse_moe.gate.weight",
+       {"layers.{i}.mlp.router.weight"}},
+      {HOCKET_EXPERT("w1"), {"layers.{i}.mlp.experts.gate.weight"}},
+      {HOCKET_EXPERT("w3"), {"layers.{i}.mlp.experts.up.weight"}},
+      {HOCKET_EXPERT("w2"), {"layers.{i}.mlp.experts.down.weight"}},
+  };
+#undef HOCKET_EXPERT
+}
+
+static std::vector<NameRow> qwenExpertRows() {
+  return {
+      {"model.layers.{i}.mlp.gate.weight", {"layers.{i}.mlp.router.weight"}},
+      {"model.layers.{i}.mlp.experts.{e}.gate_proj.weight",
+       {"layers.{i}.mlp.experts.gate.weight"}},
+      {"model.layers.{i}.mlp.experts.{e}.up_proj.weight",
+       {"layers.{i}.mlp.experts.up.weight"}},
+      {"model.layers.{i}.mlp.experts.{e}.down_proj.weight",
+       {"layers.{i}.mlp.experts.down.weight"}},
+  };
+}
+
+static std::vector<NameRow> sharedExpertRows() {
+#define HOCKET_SHARED(NAME) "model.layers.{i}.mlp.shared_expert." NAME ".weight"
+  return {
+      {HOCKET_SHARED("gate_proj"), {"layers.{i}.mlp.shared.gate.weight"}},
+      {HOCKET_SHARED("up_proj"), {"layers.{i}.mlp.shared.up.weight"}},
+      {HOCKET_SHARED("down_proj"), {"layers.{i}.mlp.shared.down.weight"}},
+      {"model.layers.{i}.mlp.shared_expert_gate.weight",
+       {"layers.{i}.mlp.shared_gate.weight"}},
+  };
+#undef HOCKET_SHARED
+}
+
+/// BERT's, with the heads of masked tokens and of the order of texts.
+static std::vector<NameRow> bertRows() {
+#define HOCKET_LAYER(NAME) "bert.encoder.layer.{i}." NAME
+#define HOCKET_BOTH(THEIRS, OURS)                                              \
+  {THEIRS ".weight", {OURS ".weight"}}, { THEIRS ".bias", {OURS ".bias"} }
+  return {
+      {"bert.embeddings.word_embeddings.weight", {"embedding.weight"}},
+      {"bert.embeddings.position_embeddings.weight",
+       {"position_embedding.weight"}},
+      {"bert.embeddings.token_type_embeddings.weight",
+       {"token_type_embedding.weight"}},
+      HOCKET_BOTH("bert.embeddings.LayerNorm", "embedding_norm"),
+      HOCKET_BOTH(HOCKET_LAYER("attention.self.query"),
+                  "layers.{i}.attention.q"),
+      HOCKET_BOTH(HOCKET_LAYER("attention.self.key"), "layers.{i}.attention.k"),
+      HOCKET_BOTH(HOCKET_LAYER("attention.self.value"),
+                  "layers.{i}.attention.v"),
+      HOCKET_BOTH(HOCKET_LAYER("attention.output.dense"),
+                  "layers.{i}.attention.o"),
+      HOCKET_BOTH(HOCKET_LAYER("attention.output.LayerNorm"),
+                  "layers.{i}.attention_norm"),
+      HOCKET_BOTH(HOCKET_LAYER("intermediate.dense"), "layers.{i}.mlp.up"),
+      HOCKET_BOTH(HOCKET_LAYER("output.dense"), "layers.{i}.mlp.down"),
+      HOCKET_BOTH(HOCKET_LAYER("output.LayerNorm"), "layers.{i}.mlp_norm"),
+      HOCKET_BOTH("bert.pooler.dense", "pooler"),
+      {"cls.predictions.bias", {"head.bias"}},
+      HOCKET_BOTH("cls.predictions.transform.dense", "head_transform"),
+      HOCKET_BOTH("cls.predictions.transform.LayerNorm", "head_norm"),
+      {"cls.predictions.decoder.weight", {"head.weight"}},
+      HOCKET_BOTH("cls.seq_relationship", "sentence_head"),
+  };
+#undef HOCKET_BOTH
+#undef HOCKET_LAYER
+}
+
+std::span<const NameTable> checkpoint::nameTables() {
+  // Llama's attention_bias and mlp_bias add biases everywhere, Qwen 3's
+  // attention_bias to all four projections, Qwen 2 has three.
+  const std::vector<NameRow> attentionBias =
+      with(qkvBiasRows(), outputBiasRows());
+  const std::vector<NameRow> allBiases = with(attentionBias, mlpBiasRows());
+  const std::vector<NameRow> qwen3 =
+      with(with(llamaRows(), attentionBias), qkNormRows());
+  static const std::vector<const char *> buffers = {".rotary_emb.inv_freq"};
+  static const std::vector<NameTable> tables = {
+      {"gpt2", "transformer.", gpt2Rows(), {".attn.bias", ".attn.masked_bias"}},
+      {"llama", "", with(llamaRows(), allBiases), buffers},
+      {"mistral", "", llamaRows(), buffers},
+      {"mixtral", "", with(llamaRows(), mixtralRows()), buffers},
+      {"qwen2", "", with(llamaRows(), qkvBiasRows()), buffers},
+      {"qwen3", "", qwen3, buffers},
+      {"qwen2_moe", "",
+       with(with(with(llamaRows(), qkvBiasRows()), qwenExpertRows()),
+            sharedExpertRows()),
+       buffers},
+      {"qwen3_moe", "", with(qwen3, qwenExpertRows()), buffers},
+      {"smollm3", "", with(llamaRows(), allBiases), buffers},
+      {"gemma3_text", "", with(with(gemma3Rows(), attentionBias), qkNormRows()),
+       buffers},
+      {"olmo2", "", with(with(olmo2Rows(), attentionBias), qkNormRows()),
+       buffers},
+      {"granite", "", with(llamaRows(), allBiases), buffers},
+      {"nemotron", "", with(with(llamaRows(), allBiases), normBiasRows()),
+       buffers},
+      {"stablelm", "", with(with(llamaRows(), qkvBiasRows()), normBiasRows()),
+       buffers},
+      // The decoder's bias is cls.predictions.bias under another name.
+      {"bert",
+       "",
+       bertRows(),
+       {".position_ids", "cls.predictions.decoder.bias"}},
+      {"starcoder2", "",
+       with(with(starcoder2Rows(), attentionBias), normBiasRows()), buffers},
+  };
+  return tables;
+}
+
+StatusOr<const NameTable *>
+checkpoint::findNameTable(const std::string &family) {
+  std::string known;
+  for (const NameTable &table : nameTables()) {
+    if (family == table.family)
+      return &table;
+    known += (known.empty() ? "" : ", ") + std::string(table.family);
+  }
+  return invalidArgument("expected a model family of " + known + "; found '" +
+                         family + "'");
+}
+
+std::string checkpoint::nameOfExpert(std::string text, uint64_t expert) {
+  if (size_t at = text.find("{e}"); at != std::string::npos)
+    text.replace(at, 3, std::to_string(expert));
+  return text;
+}
+
+std::string checkpoint::nameOfLayer(const char *text, uint64_t layer) {
+  std::string name = text;
+  if (size_t at = name.find("{i}"); at != std::string::npos)
+    name.replace(at, 3, std::to_string(layer));
+  return name;
+}

@@ -1,0 +1,56 @@
+//===- HuggingFaceNames.h - One table of names per family -------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The rows behind HuggingFace.h.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_CHECKPOINT_HUGGING_FACE_HUGGINGFACENAMES_H
+#define HOCKET_RUNTIME_CHECKPOINT_HUGGING_FACE_HUGGINGFACENAMES_H
+
+#include "base/Status.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hocket::checkpoint {
+
+/// One tensor of Hugging Face: the tensors `parts` of Hocket, stacked along
+/// their first dim, then transposed if the row says so. "{i}" is the layer.
+/// "{e}" is an expert: the one part then has a leading dim of experts, and each
+/// is a tensor of Hugging Face.
+struct NameRow {
+  const char *theirs;
+  std::vector<const char *> parts;
+  bool transposed = false;
+};
+
+struct NameTable {
+  const char *family;
+  /// A file may leave this out where `theirs` begins with it.
+  const char *optionalPrefix;
+  std::vector<NameRow> rows;
+  /// Ends of names of buffers that are no weights, passed over when read.
+  std::vector<const char *> ignored;
+};
+
+/// InvalidArgument, naming the families that there are.
+StatusOr<const NameTable *> findNameTable(const std::string &family);
+
+std::span<const NameTable> nameTables();
+
+/// `text` with "{i}" replaced by `layer`.
+std::string nameOfLayer(const char *text, uint64_t layer);
+
+/// `text` with "{e}" replaced by `expert`.
+std::string nameOfExpert(std::string text, uint64_t expert);
+
+} // namespace hocket::checkpoint
+
+#endif // HOCKET_RUNTIME_CHECKPOINT_HUGGING_FACE_HUGGINGFACENAMES_H

@@ -1,0 +1,71 @@
+//===- BlendedDataset.h - Several token files at once -----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Samples of several datasets, mixed as BlendOrder.h says.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_DATA_SAMPLES_BLENDEDDATASET_H
+#define HOCKET_RUNTIME_DATA_SAMPLES_BLENDEDDATASET_H
+
+#include "runtime/data/samples/BlendOrder.h"
+#include "runtime/data/samples/GptDataset.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hocket::data {
+
+struct BlendPart {
+  double weight = 1;
+  std::string prefix; ///< As resolvePrefix() takes it.
+};
+
+/// Reads ["data/a"] or ["0.7", "data/a", "0.3", "data/b"]: one prefix, or
+/// pairs of a positive weight and a prefix. ["@FILE"] reads the same words from
+/// a file of at most 16 MiB, with white space between them.
+StatusOr<std::vector<BlendPart>>
+parseBlend(const std::vector<std::string> &words);
+
+class BlendedDataset : public SampleSource {
+public:
+  /// Samples 0 .. order.size()-1. InvalidArgument if a part has too few.
+  static StatusOr<std::unique_ptr<BlendedDataset>>
+  create(std::vector<std::unique_ptr<SampleSource>> parts, BlendOrder order);
+
+  uint64_t size() const override { return order.size(); }
+  uint64_t sequenceLength() const override {
+    return parts.front()->sequenceLength();
+  }
+  Status read(uint64_t sample, std::span<int32_t> tokens) const override;
+  std::optional<LossMaskHead> lossMask() const override;
+  Status readLearned(uint64_t sample,
+                     std::span<uint8_t> learned) const override;
+  bool isMasked() const override { return parts.front()->isMasked(); }
+  Status readMasked(uint64_t sample, MaskedSample &out) const override;
+  StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
+
+private:
+  BlendedDataset(std::vector<std::unique_ptr<SampleSource>> parts,
+                 BlendOrder order)
+      : parts(std::move(parts)), order(std::move(order)) {}
+
+  std::vector<std::unique_ptr<SampleSource>> parts;
+  BlendOrder order;
+};
+
+/// Opens the token files and gives the samples of a split: a GptDataset or a
+/// MaskedDataset for one part, a blend for several. `samples` as for
+/// GptDataset; a blend needs at least 1.
+StatusOr<std::unique_ptr<SampleSource>>
+openSamples(const std::vector<BlendPart> &parts,
+            const GptDatasetOptions &options, Split split, uint64_t samples);
+
+} // namespace hocket::data
+
+#endif // HOCKET_RUNTIME_DATA_SAMPLES_BLENDEDDATASET_H

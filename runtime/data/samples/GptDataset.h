@@ -1,0 +1,85 @@
+//===- GptDataset.h - Samples of one token file -----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A split of a token file, cut and ordered as SampleIndex.h says. A large
+/// order is in a file (SampleOrder.h).
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_DATA_SAMPLES_GPTDATASET_H
+#define HOCKET_RUNTIME_DATA_SAMPLES_GPTDATASET_H
+
+#include "runtime/data/IndexedDataset.h"
+#include "runtime/data/samples/SampleOrder.h"
+#include "runtime/data/samples/SampleSource.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace hocket::data {
+
+/// How samples of masked tokens are made, and with which tokens.
+struct MaskedLmOptions {
+  int32_t cls = 0, sep = 0, mask = 0, pad = 0;
+  double probability = 0.15; ///< Of a token, to be a label.
+  double maskShare = 0.8;    ///< Of labels, to be seen as `mask`,
+  double randomShare = 0.1;  ///< or as any token.
+  double shortSequenceProbability = 0.1;
+  bool sentenceOrder = false; ///< Samples have two texts, some swapped.
+};
+
+struct GptDatasetOptions {
+  uint64_t sequenceLength = 0;
+  uint64_t vocabularySize = 0; ///< At most 2^31.
+  uint64_t seed = 0;           ///< Below 2^32, as NumPy demands.
+  std::string splitWeights = "969,30,1";
+  OrderCache cache = {};
+  std::optional<MaskedLmOptions> masked = std::nullopt; ///< MaskedDataset.h
+};
+
+class GptDataset : public SampleSource {
+public:
+  /// The split `split` of `file` with at least `samples` samples; 0 asks for
+  /// one epoch. InvalidArgument if the split has no tokens, or if conversations
+  /// were packed into sequences of another length.
+  static StatusOr<std::unique_ptr<GptDataset>>
+  create(std::shared_ptr<const IndexedDataset> file,
+         const GptDatasetOptions &options, Split split, uint64_t samples);
+
+  uint64_t size() const override { return order.plan().samples; }
+  uint64_t sequenceLength() const override { return options.sequenceLength; }
+  Status read(uint64_t sample, std::span<int32_t> tokens) const override;
+  std::optional<LossMaskHead> lossMask() const override {
+    return mask ? std::optional(mask->head()) : std::nullopt;
+  }
+  Status readLearned(uint64_t sample,
+                     std::span<uint8_t> learned) const override;
+  StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
+
+  const SampleOrder &sampleOrder() const { return order; }
+
+private:
+  GptDataset(std::shared_ptr<const IndexedDataset> file,
+             const GptDatasetOptions &options, SampleOrder order,
+             std::optional<LossMask> mask)
+      : file(std::move(file)), options(options), order(std::move(order)),
+        mask(std::move(mask)) {}
+
+  /// Calls visit(sequence, offset, length) for each segment until one fails.
+  template <typename Visit>
+  Status visitSegments(uint64_t sample, Visit visit) const;
+
+  std::shared_ptr<const IndexedDataset> file;
+  GptDatasetOptions options;
+  SampleOrder order;
+  std::optional<LossMask> mask; ///< Of conversations.
+};
+
+} // namespace hocket::data
+
+#endif // HOCKET_RUNTIME_DATA_SAMPLES_GPTDATASET_H

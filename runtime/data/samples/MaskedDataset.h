@@ -1,0 +1,74 @@
+//===- MaskedDataset.h - Samples of masked tokens ---------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A split of a token file whose sequences are sentences (data prepare
+/// --split-sentences), for an encoder. Which sentences a sample has is said by
+/// SentenceMapping.h; what becomes of them is drawn from NumPy's
+/// RandomState(seed + sample), whenever the sample is read:
+///
+///   two texts    with sentenceOrder: the first of them has 1 sentence of two,
+///                or at random some of more; half of the time they are swapped
+///   truncation   tokens of the longer text go, from either end at random,
+///                until both have the target length together
+///   frame        [CLS] A [SEP], or [CLS] A [SEP] B [SEP] with types 0 and 1
+///   masks        `probability` of the tokens, one at least, are labels (Devlin
+///                et al., 2019, section 3.1)
+///
+/// The draws of the first two are Megatron-LM's, so that a sample has the
+/// tokens that it has there; masks are of single tokens, where Megatron draws
+/// runs of up to three words. Memory: 12 bytes a sample, 4 a sentence and 8 a
+/// document.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_DATA_SAMPLES_MASKEDDATASET_H
+#define HOCKET_RUNTIME_DATA_SAMPLES_MASKEDDATASET_H
+
+#include "runtime/data/samples/GptDataset.h"
+#include "runtime/data/samples/RandomState.h"
+#include "runtime/data/samples/SentenceMapping.h"
+
+namespace hocket::data {
+
+class MaskedDataset : public SampleSource {
+public:
+  /// The split `split` of the documents of `file`, with at least `samples`
+  /// samples; 0 asks for one epoch. `options.masked` is there.
+  /// InvalidArgument if no document of the split is fit for a sample.
+  static StatusOr<std::unique_ptr<MaskedDataset>>
+  create(std::shared_ptr<const IndexedDataset> file,
+         const GptDatasetOptions &options, Split split, uint64_t samples);
+
+  uint64_t size() const override { return samples.size(); }
+  uint64_t sequenceLength() const override { return options.sequenceLength; }
+  /// The tokens as the model sees them, and one of padding.
+  Status read(uint64_t sample, std::span<int32_t> tokens) const override;
+  bool isMasked() const override { return true; }
+  Status readMasked(uint64_t sample, MaskedSample &out) const override;
+  /// Whole sentences, in the order of the document.
+  StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
+
+private:
+  MaskedDataset(std::shared_ptr<const IndexedDataset> file,
+                const GptDatasetOptions &options,
+                std::vector<SentenceSample> samples)
+      : file(std::move(file)), options(options), masked(*options.masked),
+        samples(std::move(samples)) {}
+
+  using Sentences = std::vector<std::vector<int32_t>>;
+  StatusOr<Sentences> sentencesOf(const SentenceSample &sample) const;
+  void mask(RandomState &random, uint32_t target, MaskedSample &out) const;
+
+  std::shared_ptr<const IndexedDataset> file;
+  GptDatasetOptions options;
+  MaskedLmOptions masked;
+  std::vector<SentenceSample> samples;
+};
+
+} // namespace hocket::data
+
+#endif // HOCKET_RUNTIME_DATA_SAMPLES_MASKEDDATASET_H

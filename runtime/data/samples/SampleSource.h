@@ -1,0 +1,84 @@
+//===- SampleSource.h - Training samples by number --------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The samples of one split in the order of training: sample 0 is the first
+/// that any run with this seed sees, whatever its plan. Reading is safe from
+/// several threads.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_DATA_SAMPLES_SAMPLESOURCE_H
+#define HOCKET_RUNTIME_DATA_SAMPLES_SAMPLESOURCE_H
+
+#include "base/Status.h"
+#include "runtime/data/LossMask.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hocket::data {
+
+/// A run of tokens of one sequence of a token file.
+struct SampleSegment {
+  std::string prefix;
+  uint64_t sequence = 0;
+  uint64_t offset = 0; ///< First token, counted within the sequence.
+  uint64_t length = 0;
+};
+
+/// A sample of masked tokens, the spans of sequenceLength() entries each.
+struct MaskedSample {
+  std::span<int32_t> tokens; ///< As the model sees them; padding at the end.
+  std::span<int32_t> labels; ///< Of tokens to be told; -1 elsewhere.
+  std::span<int32_t> types;  ///< 0, and 1 in the second text.
+  uint64_t length = 0;       ///< Tokens that are no padding.
+  bool isSwapped = false;    ///< Its second text comes first in the document.
+};
+
+class SampleSource {
+public:
+  virtual ~SampleSource() = default;
+
+  /// Number of samples.
+  virtual uint64_t size() const = 0;
+
+  /// Tokens that a sample trains on; one more is read, the last label.
+  virtual uint64_t sequenceLength() const = 0;
+
+  /// Fills `tokens`, of sequenceLength() + 1 entries. InvalidArgument if
+  /// `sample` is not below size().
+  virtual Status read(uint64_t sample, std::span<int32_t> tokens) const = 0;
+
+  /// What conversations were prepared with (LossMask.h); nothing where every
+  /// token is learned.
+  virtual std::optional<LossMaskHead> lossMask() const { return {}; }
+
+  /// Sets `learned`, as many as read() fills tokens, to 1 for tokens that are
+  /// learned and 0 for others.
+  virtual Status readLearned(uint64_t sample, std::span<uint8_t> learned) const;
+
+  /// Whether samples are of masked tokens, which readMasked() reads.
+  virtual bool isMasked() const { return false; }
+
+  /// Fills `out`. Internal where samples are not of masked tokens.
+  virtual Status readMasked(uint64_t sample, MaskedSample &out) const;
+
+  /// Where the tokens of `sample` come from, in order.
+  virtual StatusOr<std::vector<SampleSegment>>
+  segments(uint64_t sample) const = 0;
+
+protected:
+  /// InvalidArgument, naming the range, unless `sample` is below size().
+  Status checkSample(uint64_t sample) const;
+};
+
+} // namespace hocket::data
+
+#endif // HOCKET_RUNTIME_DATA_SAMPLES_SAMPLESOURCE_H

@@ -1,0 +1,191 @@
+//===- ShowSamples.cpp - Samples as text or JSON --------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/samples/ShowSamples.h"
+
+#include "base/json/JsonLines.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+using namespace hocket;
+using namespace hocket::data;
+
+static bool parseNumber(std::string_view text, uint64_t &value) {
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+StatusOr<SampleRange> data::parseSampleRange(const std::string &text) {
+  SampleRange range;
+  size_t colon = text.find(':');
+  bool good = parseNumber(std::string_view(text).substr(0, colon), range.begin);
+  if (colon == std::string::npos)
+    range.end = range.begin + 1;
+  else
+    good = good &&
+           parseNumber(std::string_view(text).substr(colon + 1), range.end);
+  if (good && range.begin < range.end)
+    return range;
+  return invalidArgument("expected samples A:B with A < B, found '" + text +
+                         "'");
+}
+
+namespace {
+/// Everything that is shown of a sample.
+struct ShownSample {
+  uint64_t number;
+  std::vector<SampleSegment> segments;
+  std::vector<int32_t> tokens;
+  std::vector<uint8_t> learned; ///< Of conversations, one a token.
+  /// Of masked tokens, whose `tokens` are without padding.
+  std::vector<int32_t> labels, types;
+  bool isSwapped = false;
+};
+} // namespace
+
+static void writeJson(const ShownSample &sample, std::ostream &out) {
+  nlohmann::ordered_json object;
+  object["sample"] = sample.number;
+  object["pieces"] = nlohmann::ordered_json::array();
+  for (const SampleSegment &segment : sample.segments)
+    object["pieces"].push_back({{"prefix", segment.prefix},
+                                {"sequence", segment.sequence},
+                                {"offset", segment.offset},
+                                {"length", segment.length}});
+  object["tokens"] = sample.tokens;
+  if (!sample.learned.empty())
+    object["learned"] = sample.learned;
+  if (!sample.labels.empty()) {
+    object["labels"] = sample.labels;
+    object["token_types"] = sample.types;
+    object["swapped"] = sample.isSwapped;
+  }
+  out << toJsonText(object) << '\n';
+}
+
+/// Control characters and line feeds as escapes, so that a text is one line.
+static std::string onOneLine(const std::string &text) {
+  std::string line;
+  for (char c : text) {
+    if (c == '\n')
+      line += "\\n";
+    else if (uint8_t(c) < 0x20 || c == 0x7f)
+      line += '?';
+    else
+      line += c;
+  }
+  return line;
+}
+
+/// The text of `tokens`, of which those that are learned stand in brackets.
+static std::string textOf(const tokenizer::Tokenizer &tokenizer,
+                          std::span<const int32_t> tokens,
+                          std::span<const uint8_t> learned) {
+  if (learned.empty())
+    return tokenizer.decode(tokens);
+  std::string text;
+  for (size_t begin = 0, end = 0; begin < tokens.size(); begin = end) {
+    while (end < tokens.size() && learned[end] == learned[begin])
+      ++end;
+    std::string part = tokenizer.decode(tokens.subspan(begin, end - begin),
+                                        tokenizer::SpecialTokens::Shown);
+    text += learned[begin] ? "[[" + part + "]]" : part;
+  }
+  return text;
+}
+
+static void writeText(const ShownSample &sample,
+                      const tokenizer::Tokenizer *tokenizer,
+                      std::ostream &out) {
+  out << "sample " << sample.number << '\n';
+  std::span<const int32_t> rest(sample.tokens);
+  std::span<const uint8_t> restLearned(sample.learned);
+  for (const SampleSegment &segment : sample.segments) {
+    auto tokens = rest.first(segment.length);
+    rest = rest.subspan(segment.length);
+    auto learned = restLearned.first(restLearned.empty() ? 0 : segment.length);
+    restLearned = restLearned.subspan(learned.size());
+    out << "  " << segment.prefix << " sequence " << segment.sequence << " ["
+        << segment.offset << ", " << segment.offset + segment.length << ")";
+    if (tokenizer)
+      out << "  " << onOneLine(textOf(*tokenizer, tokens, learned));
+    out << "\n   ";
+    for (int32_t token : tokens)
+      out << ' ' << token;
+    out << '\n';
+  }
+}
+
+/// A sample of masked tokens: its tokens are not those of its sentences.
+static void writeMaskedText(const ShownSample &sample,
+                            const tokenizer::Tokenizer *tokenizer,
+                            std::ostream &out) {
+  out << "sample " << sample.number
+      << (sample.isSwapped ? ", its texts swapped" : "") << '\n';
+  for (const SampleSegment &segment : sample.segments)
+    out << "  " << segment.prefix << " sentence " << segment.sequence << '\n';
+  if (tokenizer)
+    out << "  "
+        << onOneLine(tokenizer->decode(sample.tokens,
+                                       tokenizer::SpecialTokens::Shown))
+        << '\n';
+  for (const auto &[name, list] :
+       {std::pair{"tokens", &sample.tokens}, {"labels", &sample.labels}}) {
+    out << "  " << name;
+    for (int32_t number : *list)
+      out << ' ' << number;
+    out << '\n';
+  }
+}
+
+/// Without padding.
+static Status readMaskedSample(const SampleSource &source,
+                               ShownSample &sample) {
+  for (auto *list : {&sample.tokens, &sample.labels, &sample.types})
+    list->resize(source.sequenceLength());
+  MaskedSample read;
+  read.tokens = sample.tokens;
+  read.labels = sample.labels;
+  read.types = sample.types;
+  HOCKET_RETURN_IF_ERROR(source.readMasked(sample.number, read));
+  for (auto *list : {&sample.tokens, &sample.labels, &sample.types})
+    list->resize(read.length);
+  sample.isSwapped = read.isSwapped;
+  return okStatus();
+}
+
+Status data::showSamples(const SampleSource &source, const ShowOptions &options,
+                         std::ostream &out) {
+  if (options.range.end > source.size())
+    return invalidArgument("expected samples below " +
+                           std::to_string(source.size()) + ", found " +
+                           std::to_string(options.range.begin) + ":" +
+                           std::to_string(options.range.end));
+  ShownSample sample;
+  sample.tokens.resize(source.sequenceLength() + 1);
+  if (source.lossMask())
+    sample.learned.resize(sample.tokens.size());
+  for (sample.number = options.range.begin; sample.number < options.range.end;
+       ++sample.number) {
+    if (source.isMasked())
+      HOCKET_RETURN_IF_ERROR(readMaskedSample(source, sample));
+    else
+      HOCKET_RETURN_IF_ERROR(source.read(sample.number, sample.tokens));
+    if (!sample.learned.empty())
+      HOCKET_RETURN_IF_ERROR(source.readLearned(sample.number, sample.learned));
+    HOCKET_ASSIGN_OR_RETURN(sample.segments, source.segments(sample.number));
+    if (options.json)
+      writeJson(sample, out);
+    else if (source.isMasked())
+      writeMaskedText(sample, options.tokenizer, out);
+    else
+      writeText(sample, options.tokenizer, out);
+  }
+  return okStatus();
+}
