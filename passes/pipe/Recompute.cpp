@@ -90,23 +90,32 @@ struct RecomputePass
   using PipeRecomputeBase::PipeRecomputeBase;
 
   void runOnOperation() override {
+    if (failed(planAndRewrite()))
+      return signalPassFailure();
+    // Nobody asks from here on which halves are of one function.
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      function->removeAttr("xf.backward");
+  }
+
+private:
+  LogicalResult planAndRewrite() {
     // 1. What is asked for.
     Wish wish = readWish(getOperation());
     if (wish.mode == RecomputeMode::None)
-      return;
+      return success();
     FailureOr<PipelinePlan> plan = readPipelinePlan(getOperation());
     if (failed(plan))
-      return signalPassFailure();
+      return failure();
     FailureOr<RecomputeModel> model = deriveRecompute(getOperation(), *plan);
     if (failed(model))
-      return signalPassFailure();
+      return failure();
     // 2. The plan of each rank.
     planning::RecomputePlan chosen;
     SmallVector<Attribute> notes;
     for (size_t rank = 0; rank < model->problem.ranks.size(); ++rank) {
       FailureOr<planning::RankRecompute> own = planRank(*model, rank, wish);
       if (failed(own))
-        return signalPassFailure();
+        return failure();
       notes.push_back(noteOf(*model, rank, *own, wish));
       chosen.ranks.push_back(std::move(*own));
     }
@@ -118,9 +127,9 @@ struct RecomputePass
     });
     if (any)
       numRecomputed += rewriteRecompute(getOperation(), *model, chosen);
+    return success();
   }
 
-private:
   FailureOr<planning::RankRecompute> planRank(const RecomputeModel &model,
                                               size_t rank, const Wish &wish) {
     planning::RecomputeProblem problem;

@@ -149,10 +149,8 @@ void ModelBuilder::addSites(size_t index) {
   std::reverse(backward.begin(), backward.end());
   for (auto [ahead, back] : llvm::zip_equal(forward, backward)) {
     LayerSite site{index, ahead, back, calleeOf(ahead), calleeOf(back), {}};
-    StringRef first = ahead.getCallee(), second = back.getCallee();
     if (!site.forwardHalf || !site.backwardHalf ||
-        !first.consume_back("_forward") || !second.consume_back("_backward") ||
-        first != second)
+        site.forwardHalf->getAttr("xf.backward") != back.getCalleeAttr())
       continue;
     findSources(site);
     model.sites.push_back(std::move(site));

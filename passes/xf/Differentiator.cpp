@@ -64,6 +64,7 @@ const FunctionHalves *Differentiator::halvesOf(func::CallOp call,
       cutJointBody(*joint, {name + "_backward", policy, false}, counts));
   result->activeResults = activity.resultsOf(callee, active);
   symbols.insert(result->backward, std::next(Block::iterator(forward)));
+  forward->setAttr("xf.backward", FlatSymbolRefAttr::get(result->backward));
   ++numFunctions;
   numResiduals += counts.residuals;
   numRecomputed += counts.recomputed;

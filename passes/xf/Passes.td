@@ -182,7 +182,7 @@ def XfAutodiff : Pass<"xf-autodiff", "::mlir::ModuleOp"> {
     is differentiated once, however often it is called, into `@layer_forward`
     (its results, then residuals) and `@layer_backward` (arguments that are
     still needed, residuals, gradients of the results; it returns gradients of
-    the arguments).
+    the arguments). `xf.backward` of the first names the second.
 
     Of frozen parameters there is no gradient, nor of what comes of these alone:
     below the lowest trained layer there is no backward pass, and such layers are

@@ -109,8 +109,7 @@ SharedProgram TrainedPlans::compile(const ModelRow &model, const PlanRow &plan,
   std::string spec = specOf(model, plan, training);
   auto program =
       std::make_shared<const program::Program>(compileProgram(spec, choice));
-  if (target == "cpu")
-    expectSameByLevels(*program, compileByLevels(spec, choice));
+  expectSameByLevels(*program, compileByLevels(spec, choice));
   return program;
 }
 

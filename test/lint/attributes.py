@@ -20,6 +20,7 @@ LEFT = {
     "pipe.send": "as dist.sharding: where a result goes",
     "pipe.receive": "as dist.sharding: where an argument comes from",
     "xf.host": "as dist.sharding: which input of the host an argument is",
+    "xf.backward": "of a function, until recompute: the other half of a layer",
     "kern.saved": "pipe.saved, for a level that cannot name pipe's attributes",
     "kern.send": "pipe.send, for a level that cannot name pipe's attributes",
     "kern.receive": "pipe.receive, likewise",

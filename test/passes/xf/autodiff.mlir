@@ -16,7 +16,7 @@ xf.variable @w1 : tensor<8x8xf32> {kind = #xf.variable_kind<parameter>}
 xf.variable @table : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
 
 // CHECK-LABEL: func.func private @layer_forward(
-// CHECK-SAME: -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>)
+// CHECK-SAME: -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>) attributes {xf.backward = @layer_backward}
 // CHECK: %[[H:.*]] = xf.linear
 // CHECK: %[[A:.*]] = xf.activation %[[H]]
 // CHECK: %[[Y:.*]] = xf.add
@@ -35,7 +35,7 @@ xf.variable @table : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
 
 // The GEMM before an activation is the MLP's, so that nothing is kept.
 // MLP-LABEL: func.func private @layer_forward(
-// MLP-SAME: -> tensor<1x4x8xf32> {
+// MLP-SAME: -> tensor<1x4x8xf32> attributes {xf.backward = @layer_backward}
 // MLP-LABEL: func.func private @layer_backward(
 // MLP: %[[H:.*]] = xf.linear %{{.*}}, %{{.*}} {recomputed}
 // MLP: xf.activation_gradient %{{.*}}, %[[H]]
@@ -44,7 +44,7 @@ xf.variable @table : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
 
 // A layer keeps its inputs alone.
 // FULL-LABEL: func.func private @layer_forward(
-// FULL-SAME: -> tensor<1x4x8xf32> {
+// FULL-SAME: -> tensor<1x4x8xf32> attributes {xf.backward = @layer_backward}
 // FULL-LABEL: func.func private @layer_backward(
 // FULL: %[[H:.*]] = xf.linear %{{.*}}, %{{.*}} {recomputed}
 // FULL: xf.activation_gradient %{{.*}}, %[[H]]
