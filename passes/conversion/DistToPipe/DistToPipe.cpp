@@ -13,6 +13,10 @@
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
 
+#include "mlir/Transforms/DialectConversion.h"
+
+#include <utility>
+
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTDISTTOPIPE
 #include "passes/conversion/Passes.h.inc"
@@ -27,9 +31,8 @@ namespace {
 /// Writes the fragments and schedules of one step.
 class StepSchedule {
 public:
-  explicit StepSchedule(xf::StepOp op) : step(op), builder(op) {}
-
-  explicit StepSchedule(xf::ServeOp op) : step(op), builder(op) {}
+  StepSchedule(Operation *step, OpBuilder &builder)
+      : step(step), builder(builder) {}
 
   /// What writes, and what evaluates where nothing is trained.
   void writeServing(xf::ServeOp serve) {
@@ -93,23 +96,43 @@ private:
   }
 
   Operation *step;
-  OpBuilder builder;
+  OpBuilder &builder; ///< Before `step`.
+};
+
+struct StepToSchedules : OpRewritePattern<xf::StepOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(xf::StepOp step,
+                                PatternRewriter &rewriter) const override {
+    StepSchedule(step, rewriter).write(step);
+    rewriter.eraseOp(step);
+    return success();
+  }
+};
+
+struct ServingToSchedules : OpRewritePattern<xf::ServeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(xf::ServeOp serve,
+                                PatternRewriter &rewriter) const override {
+    StepSchedule(serve, rewriter).writeServing(serve);
+    rewriter.eraseOp(serve);
+    return success();
+  }
 };
 
 struct DistToPipe : hocket::impl::ConvertDistToPipeBase<DistToPipe> {
   using ConvertDistToPipeBase::ConvertDistToPipeBase;
 
   void runOnOperation() override {
-    auto steps = llvm::to_vector(getOperation().getOps<xf::StepOp>());
-    for (xf::StepOp step : steps) {
-      StepSchedule(step).write(step);
-      step.erase();
-    }
-    auto serves = llvm::to_vector(getOperation().getOps<xf::ServeOp>());
-    for (xf::ServeOp serve : serves) {
-      StepSchedule(serve).writeServing(serve);
-      serve.erase();
-    }
+    ConversionTarget target(getContext());
+    target.addIllegalOp<xf::StepOp, xf::ServeOp>();
+    target.addLegalDialect<pipe::PipeDialect>();
+    RewritePatternSet patterns(&getContext());
+    patterns.add<StepToSchedules, ServingToSchedules>(&getContext());
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
   }
 };
 

@@ -124,8 +124,8 @@ Values lower(mlir::OpBuilder &builder, pipe::AllReduceOp op);
 Values lower(mlir::OpBuilder &builder, pipe::AllGatherOp op);
 
 /// Builds a schedule of functions from one of fragments, which must still be
-/// there. Fails, with a diagnostic, where an action names no fragment.
-mlir::LogicalResult lowerSchedule(mlir::OpBuilder &builder,
+/// there. No match, with its reason, where an action names no fragment.
+mlir::LogicalResult lowerSchedule(mlir::RewriterBase &builder,
                                   pipe::ScheduleOp op);
 
 /// The same nonlinearity at the next level.

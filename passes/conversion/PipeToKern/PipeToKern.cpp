@@ -20,7 +20,11 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Rewrite/PatternApplicator.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+#include <string>
+#include <utility>
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTPIPETOKERN
@@ -32,68 +36,113 @@ using namespace hocket;
 
 namespace {
 
-/// Builds the replacement of `op`; fails where the table has no entry.
-FailureOr<kern::Values> lowerOp(OpBuilder &builder, Operation *op) {
-  using Result = FailureOr<kern::Values>;
-  return llvm::TypeSwitch<Operation *, Result>(op)
-      .Case<
-          xf::ActivationOp, xf::ActivationGradientOp, xf::GatedOp,
-          xf::GatedGradientOp, xf::RowGateOp, xf::RowGateGradientOp,
-          xf::DropoutOp, xf::AddOp, xf::MultiplyOp, xf::CastOp, xf::ConstantOp,
-          xf::QuantizeScaleOp, xf::QuantizeOp, xf::QuantizeBlocksOp,
-          xf::DequantizeBlocksOp, xf::AmaxOp, xf::NormOp, xf::NormGradientOp,
-          xf::SumLeadingOp, xf::AdamWOp, xf::SgdOp, xf::GradientScaleOp,
-          xf::BiasCorrectionOp, xf::AdvanceStepOp, xf::LossScaleUpdateOp,
-          xf::LinearOp, xf::LinearInputGradientOp, xf::LinearWeightGradientOp,
-          xf::EmbeddingOp, xf::EmbeddingGradientOp, xf::RopeTableOp,
-          xf::RopeTableAtOp, xf::PositionsOp, xf::RopeOp, xf::CachedAttentionOp,
-          xf::MergeAttentionOp, xf::AttentionOp, xf::AttentionGradientOp,
-          xf::CrossEntropyOp, xf::CrossEntropyGradientOp,
-          xf::CrossEntropyRowsOp, xf::LogSumExpOp, xf::CountLabelsOp,
-          xf::MeanLossOp, dist::AllReduceOp, dist::AllGatherOp,
-          dist::ReduceScatterOp, dist::AllToAllOp, dist::ShiftOp,
-          dist::ExchangeRowsOp, dist::ReturnRowsOp, dist::SliceOp,
-          dist::OffsetOp, xf::GlobalNormOp, xf::PadRowsOp, xf::RouterOp,
-          xf::RouterGradientOp, xf::RouterProbabilitiesOp,
-          xf::RouterProbabilitiesGradientOp, xf::RouterZLossOp,
-          xf::RouterZLossGradientOp, xf::ExpertCountsOp, xf::BalanceBiasOp,
-          xf::ExpertOrderOp, xf::ExpertSegmentsOp, xf::DispatchOp,
-          xf::CombineOp, xf::CombineWeightGradientOp, xf::GroupedLinearOp,
-          xf::GroupedLinearInputGradientOp, xf::GroupedLinearWeightGradientOp,
-          xf::ReshapeOp, xf::PrefixOp, xf::VariableOp, xf::ReadOp, xf::WriteOp,
-          xf::AccumulateOp, xf::InputOp, xf::OutputOp, xf::TrainingOp,
-          pipe::FragmentOp, pipe::AllReduceOp, pipe::AllGatherOp>(
-          [&](auto typed) -> Result { return kern::lower(builder, typed); })
-      .Default([](Operation *unknown) -> Result {
-        return unknown->emitError("no kernel computes this op");
-      });
-}
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
 
-/// An op's element types and pages must be ones that kernels have, and its runs
-/// of positions as many as devices share sequences.
-LogicalResult checkKernels(Operation *op) {
-  if (auto runs = op->getAttrOfType<IntegerAttr>("position_runs");
-      runs && runs.getInt() != 1)
-    return op->emitError("a device has one run of positions, not ")
-           << runs.getInt();
-  if (auto segments = dyn_cast<xf::ExpertSegmentsOp>(op);
-      segments && segments.getResult().getType().getDimSize(0) != 1)
-    return op->emitError("a device has one run of rows, not ")
-           << segments.getResult().getType().getDimSize(0);
+/// Why no kernel computes `op`, a part of whose types or sizes kernels do not
+/// have; empty if one may. Runs of positions and of rows are as many as devices
+/// share sequences, and a device has its own.
+std::string reasonAgainst(Operation *op) {
+  auto runs = op->getAttrOfType<IntegerAttr>("position_runs");
+  if (runs && runs.getInt() != 1)
+    return "a device has one run of positions, not " +
+           std::to_string(runs.getInt());
+  if (auto segments = dyn_cast<xf::ExpertSegmentsOp>(op)) {
+    int64_t rows = segments.getResult().getType().getDimSize(0);
+    if (rows != 1)
+      return "a device has one run of rows, not " + std::to_string(rows);
+  }
   if (auto attention = dyn_cast<xf::CachedAttentionOp>(op)) {
     auto keys = cast<RankedTensorType>(attention.getKeys().getType());
     if (keys.getDimSize(1) != kernels::kCachePage)
-      return op->emitError("a page of the kernels has ")
-             << kernels::kCachePage << " positions, not " << keys.getDimSize(1);
+      return "a page of the kernels has " +
+             std::to_string(kernels::kCachePage) + " positions, not " +
+             std::to_string(keys.getDimSize(1));
   }
-  for (Type type : op->getResultTypes()) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (tensor && tensor.getElementType().isF64())
-      return op->emitError("f64 is for the reference evaluation only; "
-                           "kernels compute in f32, bf16 or f16");
-  }
-  return success();
+  for (Type type : op->getResultTypes())
+    if (getElementTypeOrSelf(type).isF64())
+      return "f64 is for the reference evaluation only; kernels compute in "
+             "f32, bf16 or f16";
+  return {};
 }
+
+/// Replaces an op by what its function of Lowering.h builds.
+template <typename Op> struct LowerOp : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (std::string reason = reasonAgainst(op); !reason.empty())
+      return rewriter.notifyMatchFailure(op, reason);
+    rewriter.replaceOp(op, kern::lower(rewriter, op));
+    return success();
+  }
+};
+
+struct LowerSchedule : OpRewritePattern<pipe::ScheduleOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(pipe::ScheduleOp op,
+                                PatternRewriter &rewriter) const override {
+    if (failed(kern::lowerSchedule(rewriter, op)))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+template <typename... Ops> void addLowerings(RewritePatternSet &patterns) {
+  patterns.add<LowerOp<Ops>...>(patterns.getContext());
+}
+
+FrozenRewritePatternSet lowerings(MLIRContext *context) {
+  RewritePatternSet patterns(context);
+  patterns.add<LowerSchedule>(context);
+  addLowerings<
+      xf::ActivationOp, xf::ActivationGradientOp, xf::GatedOp,
+      xf::GatedGradientOp, xf::RowGateOp, xf::RowGateGradientOp, xf::DropoutOp,
+      xf::AddOp, xf::MultiplyOp, xf::CastOp, xf::ConstantOp,
+      xf::QuantizeScaleOp, xf::QuantizeOp, xf::QuantizeBlocksOp,
+      xf::DequantizeBlocksOp, xf::AmaxOp, xf::NormOp, xf::NormGradientOp,
+      xf::SumLeadingOp, xf::AdamWOp, xf::SgdOp, xf::GradientScaleOp,
+      xf::BiasCorrectionOp, xf::AdvanceStepOp, xf::LossScaleUpdateOp,
+      xf::LinearOp, xf::LinearInputGradientOp, xf::LinearWeightGradientOp,
+      xf::EmbeddingOp, xf::EmbeddingGradientOp, xf::RopeTableOp,
+      xf::RopeTableAtOp, xf::PositionsOp, xf::RopeOp, xf::CachedAttentionOp,
+      xf::MergeAttentionOp, xf::AttentionOp, xf::AttentionGradientOp,
+      xf::CrossEntropyOp, xf::CrossEntropyGradientOp, xf::CrossEntropyRowsOp,
+      xf::LogSumExpOp, xf::CountLabelsOp, xf::MeanLossOp, dist::AllReduceOp,
+      dist::AllGatherOp, dist::ReduceScatterOp, dist::AllToAllOp, dist::ShiftOp,
+      dist::ExchangeRowsOp, dist::ReturnRowsOp, dist::SliceOp, dist::OffsetOp,
+      xf::GlobalNormOp, xf::PadRowsOp, xf::RouterOp, xf::RouterGradientOp,
+      xf::RouterProbabilitiesOp, xf::RouterProbabilitiesGradientOp,
+      xf::RouterZLossOp, xf::RouterZLossGradientOp, xf::ExpertCountsOp,
+      xf::BalanceBiasOp, xf::ExpertOrderOp, xf::ExpertSegmentsOp,
+      xf::DispatchOp, xf::CombineOp, xf::CombineWeightGradientOp,
+      xf::GroupedLinearOp, xf::GroupedLinearInputGradientOp,
+      xf::GroupedLinearWeightGradientOp, xf::ReshapeOp, xf::PrefixOp,
+      xf::VariableOp, xf::ReadOp, xf::WriteOp, xf::AccumulateOp, xf::InputOp,
+      xf::OutputOp, xf::TrainingOp, pipe::FragmentOp, pipe::AllReduceOp,
+      pipe::AllGatherOp>(patterns);
+  return std::move(patterns);
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+/// Keeps why the last pattern did not match.
+struct LastReason : RewriterBase::Listener {
+  void notifyMatchFailure(Location loc,
+                          function_ref<void(Diagnostic &)> reasonOf) override {
+    Diagnostic diagnostic(loc, DiagnosticSeverity::Remark);
+    reasonOf(diagnostic);
+    text = diagnostic.str();
+  }
+
+  std::string text;
+};
 
 struct ConvertPipeToKern
     : hocket::impl::ConvertPipeToKernBase<ConvertPipeToKern> {
@@ -121,36 +170,42 @@ struct ConvertPipeToKern
       }
   }
 
+  /// What the pass must replace.
+  static ConversionTarget targetOf(MLIRContext &context) {
+    ConversionTarget target(context);
+    target.addIllegalDialect<xf::XfDialect, pipe::PipeDialect,
+                             dist::DistDialect>();
+    target.addLegalOp<dist::MeshOp>();
+    return target;
+  }
+
   void runOnOperation() override {
-    OpBuilder builder(&getContext());
-    // 1. Schedules, while the fragments that they name are there.
-    for (auto schedule : llvm::make_early_inc_range(
-             getOperation().getOps<pipe::ScheduleOp>())) {
-      builder.setInsertionPoint(schedule);
-      if (failed(kern::lowerSchedule(builder, schedule)))
-        return signalPassFailure();
-      schedule.erase();
-    }
-    // 2. What later levels need to know of devices, without their dialect.
+    // 1. What later levels need to know of devices, without their dialect.
     describeDevices();
-    // 3. All else in program order, so that operands are already converted and
-    // the first contribution to a gradient is met first.
-    SmallVector<Operation *> ops;
+    // 2. Schedules, while the fragments that they name are there, and all else
+    // in program order, so that operands are already converted and the first
+    // contribution to a gradient is met first.
+    ConversionTarget target = targetOf(getContext());
+    SmallVector<Operation *> ops, others;
     getOperation().walk([&](Operation *op) {
-      if (isa_and_present<xf::XfDialect, pipe::PipeDialect, dist::DistDialect>(
-              op->getDialect()) &&
-          !isa<dist::MeshOp>(op))
-        ops.push_back(op);
+      if (target.isIllegal(op))
+        (isa<pipe::ScheduleOp>(op) ? ops : others).push_back(op);
     });
+    llvm::append_range(ops, others);
+    // 3. One pattern each. A pattern driver would visit ops in another order.
+    FrozenRewritePatternSet patterns = lowerings(&getContext());
+    PatternApplicator applicator(patterns);
+    applicator.applyDefaultCostModel();
+    LastReason reason;
+    PatternRewriter rewriter(&getContext());
+    rewriter.setListener(&reason);
     for (Operation *op : ops) {
-      builder.setInsertionPoint(op);
-      if (failed(checkKernels(op)))
+      reason.text = "no kernel computes this op";
+      rewriter.setInsertionPoint(op);
+      if (failed(applicator.matchAndRewrite(op, rewriter))) {
+        op->emitError(reason.text);
         return signalPassFailure();
-      FailureOr<kern::Values> values = lowerOp(builder, op);
-      if (failed(values))
-        return signalPassFailure();
-      op->replaceAllUsesWith(*values);
-      op->erase();
+      }
       ++converted;
     }
   }

@@ -190,13 +190,15 @@ static RankFunctions functionsOf(pipe::ScheduleOp schedule) {
   return functions;
 }
 
-LogicalResult lowerSchedule(OpBuilder &builder, pipe::ScheduleOp op) {
+LogicalResult lowerSchedule(RewriterBase &builder, pipe::ScheduleOp op) {
   RankFunctions functions = functionsOf(op);
   SmallVector<Attribute> actions;
   for (auto action : op.getActions().getAsRange<pipe::ActionAttr>()) {
     auto function = functions.find({action.getKind(), action.getChunk()});
     if (function == functions.end())
-      return op.emitOpError("runs ") << action << ", which is no fragment";
+      return builder.notifyMatchFailure(op, [&](Diagnostic &diagnostic) {
+        diagnostic << "runs " << action << ", which is no fragment";
+      });
     actions.push_back(builder.getArrayAttr(
         {function->second, builder.getI64IntegerAttr(action.getMicrobatch()),
          builder.getI64IntegerAttr(action.getSlot())}));
