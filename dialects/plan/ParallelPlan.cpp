@@ -6,6 +6,7 @@
 
 #include "dialects/plan/ParallelPlan.h"
 
+#include "base/AxisKind.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -70,22 +71,22 @@ int64_t plan::expertRowsBound(const DroplessExperts &experts, int64_t ep,
 std::vector<MeshAxis> plan::meshAxes(const ParallelPlan &plan) {
   int64_t experts = expertGrid(plan).value_or(ExpertGrid()).data;
   std::vector<MeshAxis> axes;
-  auto add = [&](const char *name, int64_t size) {
+  auto add = [&](AxisKind kind, int64_t size) {
     if (size > 1)
-      axes.emplace_back(name, size);
+      axes.emplace_back(kind, size);
   };
-  add("pp", plan.pp);
-  add("dp", plan.dp / experts);
-  add("ep", experts);
-  add("cp", plan.cp);
-  add("tp", plan.tp);
+  add(AxisKind::Pipeline, plan.pp);
+  add(AxisKind::Data, plan.dp / experts);
+  add(AxisKind::Expert, experts);
+  add(AxisKind::Context, plan.cp);
+  add(AxisKind::Tensor, plan.tp);
   return axes;
 }
 
 std::string plan::printAxes(const ParallelPlan &plan) {
   std::string text;
-  for (const auto &[name, size] : meshAxes(plan))
-    text += (text.empty() ? "" : ",") + std::string(name) + "=" +
+  for (const auto &[kind, size] : meshAxes(plan))
+    text += (text.empty() ? "" : ",") + std::string(axisName(kind)) + "=" +
             std::to_string(size);
   return text.empty() ? "dp=1" : text;
 }

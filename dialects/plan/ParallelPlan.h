@@ -27,6 +27,7 @@
 #ifndef HOCKET_DIALECTS_PLAN_PARALLELPLAN_H
 #define HOCKET_DIALECTS_PLAN_PARALLELPLAN_H
 
+#include "base/AxisKind.h"
 #include "base/Status.h"
 #include "dialects/plan/RecomputeModules.h"
 
@@ -160,7 +161,7 @@ int64_t expertRowsBound(const DroplessExperts &experts, int64_t ep,
 std::optional<ExpertGrid> expertGrid(const ParallelPlan &plan);
 
 /// An axis of the mesh and its size.
-using MeshAxis = std::pair<std::string_view, int64_t>;
+using MeshAxis = std::pair<AxisKind, int64_t>;
 
 /// The axes of the mesh that are larger than 1, slowest first. Ranks along its
 /// `ep` are data-parallel ones that hold different experts.

@@ -6,6 +6,8 @@
 
 #include "passes/dist/ExpertSharding.h"
 
+#include "base/AxisKind.h"
+
 #include "dialects/xf/IR/Xf.h"
 
 #include <utility>
@@ -24,8 +26,8 @@ ExpertAxes::ExpertAxes(ModuleOp module) {
 }
 
 bool ExpertAxes::operator()(StringRef axis) const {
-  return axis == "ep" || llvm::is_contained(different, axis) ||
-         splitsEach(axis);
+  return axisKind(axis) == AxisKind::Expert ||
+         llvm::is_contained(different, axis) || splitsEach(axis);
 }
 
 bool ExpertAxes::splitsEach(StringRef axis) const {

@@ -6,6 +6,8 @@
 
 #include "passes/dist/OpSharding.h"
 
+#include "base/AxisKind.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace hocket;
@@ -18,7 +20,7 @@ using xf::FactorKind;
 using xf::FactorRule;
 
 bool hocket::dist::isModelAxis(StringRef axis) {
-  return axis.split('.').first == "tp";
+  return axisKind(axis) == AxisKind::Tensor;
 }
 
 Sharding OpSharding::of(const xf::TensorFactors &tensor) const {

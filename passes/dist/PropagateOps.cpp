@@ -283,7 +283,7 @@ Propagation::proposalsOf(Operation *op, const xf::FactorRule &rule) const {
   // What every device makes for the positions that it has.
   if (isa<xf::RopeTableOp, xf::PositionsOp>(op) && !context.empty()) {
     Sharding rows = Sharding::whole(tensorOf(op->getResult(0)).getRank());
-    rows.dims[0] = mesh.parts("cp");
+    rows.dims[0] = mesh.parts(AxisKind::Context);
     proposals.push_back({&rule.results[0], rows, false});
   }
   // Where a result is going: into the gradient of a split weight.

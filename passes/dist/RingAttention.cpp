@@ -32,8 +32,8 @@ namespace {
 template <typename OpT> class Ring {
 public:
   Ring(OpT op, const Mesh &mesh)
-      : op(op), builder(op), loc(op.getLoc()), axes(mesh.parts("cp")),
-        devices(mesh.product(axes)) {}
+      : op(op), builder(op), loc(op.getLoc()),
+        axes(mesh.parts(AxisKind::Context)), devices(mesh.product(axes)) {}
 
   void replaceForward() {
     Value result, lse;
@@ -146,7 +146,7 @@ struct RingAttention : dist::impl::DistRingAttentionBase<RingAttention> {
     if (meshes.empty())
       return;
     Mesh mesh(*meshes.begin());
-    if (mesh.parts("cp").empty())
+    if (mesh.parts(AxisKind::Context).empty())
       return;
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {

@@ -84,7 +84,9 @@ LogicalResult verifyAxes(ModuleOp module) {
                     ? op->getAttrOfType<ArrayAttr>("axes")
                     : ArrayAttr();
     if (!axes || isa<MeshOp>(op) ||
-        !llvm::is_contained(axes.getAsValueRange<StringAttr>(), "pp"))
+        !llvm::any_of(axes.getAsValueRange<StringAttr>(), [](StringRef axis) {
+          return axisKind(axis) == AxisKind::Pipeline;
+        }))
       return WalkResult::advance();
     op->emitOpError("D24: is over the axis of the pipeline, whose ranks run "
                     "other programs");

@@ -6,6 +6,7 @@
 
 #include "passes/exec/Instructions.h"
 
+#include "base/AxisKind.h"
 #include "passes/planning/memory/BufferAlignment.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -95,9 +96,10 @@ bool exec::isComputation(Operation *op) {
 }
 
 bool exec::isBetweenStages(CollectiveOp collective) {
-  return llvm::any_of(
-      collective.getAxes().getAsRange<StringAttr>(),
-      [](StringAttr axis) { return axis.getValue().starts_with("pp"); });
+  return llvm::any_of(collective.getAxes().getAsRange<StringAttr>(),
+                      [](StringAttr axis) {
+                        return axisKind(axis.getValue()) == AxisKind::Pipeline;
+                      });
 }
 
 Accumulation exec::accumulationOf(Operation *op) {

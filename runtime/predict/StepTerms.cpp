@@ -6,6 +6,7 @@
 
 #include "runtime/predict/StepTerms.h"
 
+#include "base/AxisKind.h"
 #include <algorithm>
 #include <array>
 
@@ -99,15 +100,13 @@ private:
 
   Term groupTerm(uint32_t group, Term otherwise) const {
     const std::string &name = program.groups(int(group)).name();
-    auto has = [&](const char *axis) {
-      return name.find(axis) != std::string::npos;
-    };
-    return has("pp")                 ? Transfers
-           : has("ep")               ? Expert
-           : has("cp") && !has("dp") ? Context
-           : has("dp")               ? Data
-           : has("tp")               ? Tensor
-                                     : otherwise;
+    auto along = [&](AxisKind kind) { return liesAlong(name, kind); };
+    return along(AxisKind::Pipeline)                            ? Transfers
+           : along(AxisKind::Expert)                            ? Expert
+           : along(AxisKind::Context) && !along(AxisKind::Data) ? Context
+           : along(AxisKind::Data)                              ? Data
+           : along(AxisKind::Tensor)                            ? Tensor
+                                                                : otherwise;
   }
 
   Term stallTerm(const program::Role &role, const PredictedSpan &span,

@@ -6,6 +6,7 @@
 
 #include "runtime/telemetry/SpanNames.h"
 
+#include "base/AxisKind.h"
 #include "runtime/program/InstructionOperands.h"
 
 #include <algorithm>
@@ -145,7 +146,7 @@ static std::string cargoOf(const Instruction &instruction,
   const program::Collective &call = instruction.collective();
   const std::string &group = program.groups(int(call.group())).name();
   // What lies along the data axis are parameters and their gradients.
-  if (group.find("dp") == std::string::npos)
+  if (!liesAlong(group, AxisKind::Data))
     return group;
   bool sums = call.op() == "all_reduce" || call.op() == "reduce_scatter";
   return (sums                        ? "gradients ("

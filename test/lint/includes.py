@@ -56,7 +56,7 @@ ALLOWED = {
     # How many microbatches a step has, and what the entries are called, is one
     # matter from the specification to the trainer.
     "dialects/xf": ["kernels/reference", "base/BatchSizes"],
-    "dialects/dist": ["dialects/xf"],
+    "dialects/dist": ["dialects/xf", "base/AxisKind"],
     "dialects/pipe": ["dialects/dist", "dialects/xf"],
     "dialects/kern": ["kernels/reference"],
     "dialects/exec": [],
@@ -76,6 +76,7 @@ ALLOWED = {
         "dialects/plan",
         "passes/analysis",
         "passes/planning",
+        "base/AxisKind",
         "runtime/cluster",
     ],
     "passes/pipe": [
@@ -97,6 +98,7 @@ ALLOWED = {
         "kernels/library",
         "passes/analysis",
         "passes/planning",
+        "base/AxisKind",
         "base/BatchSizes",
     ],
     "frontends": ["dialects", "base", "runtime/checkpoint", "runtime/megatron"],
@@ -108,7 +110,7 @@ ALLOWED = {
         "base",
         "runtime/cluster",
     ],
-    "compiler/targets": ["passes", "dialects", "runtime/program", "kernels"],
+    "compiler/targets": ["base/AxisKind", "passes", "dialects", "runtime/program", "kernels"],
     "compiler/tools": [
         "compiler",
         "frontends",
@@ -132,7 +134,7 @@ def rule_of(path):
     """(folder of the rule, folders that it may include)."""
     if conversion := CONVERSION.match(path):
         allowed = ["passes/conversion/Passes", "passes/analysis", "passes/planning"]
-        allowed += ["dialects/plan", "base/BatchSizes"]
+        allowed += ["dialects/plan", "base/AxisKind", "base/BatchSizes"]
         for level in map(str.lower, conversion.groups()):
             allowed += [f"dialects/{level}", f"passes/{level}"]
             allowed += ALLOWED[f"dialects/{level}"]

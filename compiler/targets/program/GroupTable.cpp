@@ -6,6 +6,7 @@
 
 #include "compiler/targets/program/ProgramEmitter.h"
 
+#include "base/AxisKind.h"
 #include <map>
 #include <set>
 #include <utility>
@@ -112,10 +113,9 @@ void GroupTable::setPlace(ArrayAttr axes, int64_t step,
 
 ArrayAttr GroupTable::pipelineAxis(MLIRContext *context,
                                    ArrayRef<int64_t> places) {
-  std::string name = "pp{";
-  for (auto [i, place] : llvm::enumerate(places))
-    name += (i ? "," : "") + std::to_string(place);
-  return ArrayAttr::get(context, {StringAttr::get(context, name + "}")});
+  return ArrayAttr::get(
+      context,
+      {StringAttr::get(context, placesName(AxisKind::Pipeline, places))});
 }
 
 ArrayAttr GroupTable::axesBeside(ArrayAttr dims) const {
@@ -126,7 +126,7 @@ ArrayAttr GroupTable::axesBeside(ArrayAttr dims) const {
     bool used = llvm::any_of(dims.getAsRange<ArrayAttr>(), [&](ArrayAttr dim) {
       return llvm::is_contained(dim, name);
     });
-    if (!used && axis.size() > 1 && axis.name() != "pp")
+    if (!used && axis.size() > 1 && axisKind(axis.name()) != AxisKind::Pipeline)
       rest.push_back(name);
   }
   return ArrayAttr::get(context, rest);

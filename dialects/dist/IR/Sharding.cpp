@@ -74,10 +74,10 @@ int64_t Mesh::product(ArrayRef<StringRef> axes) const {
   return product;
 }
 
-Axes Mesh::parts(StringRef axis) const {
+Axes Mesh::parts(AxisKind kind) const {
   Axes parts;
   for (const auto &[name, size] : sizes)
-    if (name.split('.').first == axis)
+    if (axisKind(name) == kind)
       parts.push_back(name);
   return parts;
 }

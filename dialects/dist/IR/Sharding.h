@@ -16,6 +16,7 @@
 #ifndef HOCKET_DIALECTS_DIST_IR_SHARDING_H
 #define HOCKET_DIALECTS_DIST_IR_SHARDING_H
 
+#include "base/AxisKind.h"
 #include "dialects/dist/IR/Dist.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -53,9 +54,9 @@ public:
   bool contains(llvm::StringRef axis) const { return sizes.contains(axis); }
   int64_t size(llvm::StringRef axis) const { return sizes.lookup(axis); }
   int64_t product(llvm::ArrayRef<llvm::StringRef> axes) const;
-  /// `axis`, or the sub-axes `axis.0`, ... into which it is cut, in the mesh's
+  /// The axis of `kind`, or the sub-axes into which it is cut, in the mesh's
   /// order; empty if there are neither.
-  Axes parts(llvm::StringRef axis) const;
+  Axes parts(AxisKind kind) const;
 
   /// What one device holds of a tensor of `type`.
   mlir::RankedTensorType localType(mlir::RankedTensorType type,

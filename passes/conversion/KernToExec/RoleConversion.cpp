@@ -6,6 +6,7 @@
 
 #include "passes/conversion/KernToExec/RoleConversion.h"
 
+#include "base/AxisKind.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -102,7 +103,7 @@ private:
     builder.setInsertionPointToEnd(&role.getBody().emplaceBlock());
   }
 
-  /// The places of the mesh along "pp" that are this role's: with that axis
+  /// The places of the mesh that are this role's: with the pipeline's axis
   /// the slowest, ranks that follow each other; without it, all of them.
   SmallVector<int64_t> ranks() const {
     int64_t others = 1, first = 0;
@@ -110,7 +111,7 @@ private:
       for (auto [name, size] :
            llvm::zip(mesh.getAs<ArrayAttr>("axes").getAsRange<StringAttr>(),
                      mesh.getAs<DenseI64ArrayAttr>("sizes").asArrayRef())) {
-        bool pipeline = name.getValue() == "pp";
+        bool pipeline = axisKind(name.getValue()) == AxisKind::Pipeline;
         others *= pipeline ? 1 : size;
         first = pipeline ? fragments.rank : first;
       }
@@ -283,12 +284,13 @@ private:
     if (links.buffers.empty())
       return;
     SmallVector<bool> directions(links.buffers.size(), sends);
-    builder.create<exec::TransferOp>(function.getLoc(), links.buffers,
-                                     builder.getDenseBoolArrayAttr(directions),
-                                     builder.getDenseI64ArrayAttr(links.ranks),
-                                     builder.getDenseI64ArrayAttr(links.tags),
-                                     builder.getStrArrayAttr({"pp"}),
-                                     builder.getI64IntegerAttr(0));
+    builder.create<exec::TransferOp>(
+        function.getLoc(), links.buffers,
+        builder.getDenseBoolArrayAttr(directions),
+        builder.getDenseI64ArrayAttr(links.ranks),
+        builder.getDenseI64ArrayAttr(links.tags),
+        builder.getStrArrayAttr({axisName(AxisKind::Pipeline)}),
+        builder.getI64IntegerAttr(0));
   }
 
   //===--------------------------------------------------------------------===//

@@ -19,6 +19,8 @@
 #include "dialects/pipe/IR/Pipe.h"
 #include "dialects/xf/IR/Xf.h"
 
+#include "mlir/IR/PatternMatch.h"
+
 namespace hocket::kern {
 
 using Values = llvm::SmallVector<mlir::Value, 4>;

@@ -6,16 +6,14 @@
 
 #include "passes/conversion/PipeToKern/Lowering.h"
 
+#include "base/AxisKind.h"
 using namespace mlir;
 
 namespace hocket::kern {
 
-/// The axis "pp", restricted to some of its places: "pp{0,3}".
+/// The axis of the pipeline, restricted to some of its places.
 static ArrayAttr pipelineAxis(OpBuilder &builder, ArrayRef<int64_t> ranks) {
-  std::string name = "pp{";
-  for (auto [i, rank] : llvm::enumerate(ranks))
-    name += (i ? "," : "") + std::to_string(rank);
-  return builder.getStrArrayAttr({name + "}"});
+  return builder.getStrArrayAttr({placesName(AxisKind::Pipeline, ranks)});
 }
 
 Values lower(OpBuilder &builder, pipe::AllReduceOp op) {

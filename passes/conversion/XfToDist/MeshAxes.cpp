@@ -15,19 +15,21 @@ using namespace hocket::dist;
 MeshAxes::MeshAxes(MLIRContext *context,
                    const std::vector<plan::MeshAxis> &axes)
     : context(context) {
-  auto add = [&](StringRef name, int64_t size) {
+  auto add = [&](AxisKind kind, int64_t size) {
+    StringRef name = axisName(kind);
     axisNames.push_back(StringAttr::get(context, name).getValue());
     axisSizes.push_back(size);
   };
-  for (const auto &[name, size] : axes)
-    add(name, size);
+  for (const auto &[kind, size] : axes)
+    add(kind, size);
   if (axes.empty())
-    add("dp", 1);
+    add(AxisKind::Data, 1);
 }
 
-SmallVector<NamedSubAxis> MeshAxes::cut(StringRef axis, const AxisCut &cut) {
+SmallVector<NamedSubAxis> MeshAxes::cut(AxisKind kind, const AxisCut &cut) {
   assert(cut.isEven() && "a plan that keeps S21 and S38");
   SmallVector<NamedSubAxis> parts;
+  StringRef axis = axisName(kind);
   auto *found = llvm::find(axisNames, axis);
   if (found == axisNames.end())
     return parts;

@@ -13,6 +13,7 @@
 #ifndef HOCKET_PASSES_CONVERSION_XFTODIST_MESHAXES_H
 #define HOCKET_PASSES_CONVERSION_XFTODIST_MESHAXES_H
 
+#include "base/AxisKind.h"
 #include "dialects/plan/ParallelPlan.h"
 #include "passes/conversion/XfToDist/SubAxes.h"
 
@@ -31,10 +32,10 @@ public:
   /// The slowest axis first; without any there is one device along `dp`.
   MeshAxes(mlir::MLIRContext *context, const std::vector<plan::MeshAxis> &axes);
 
-  /// Puts the sub-axes of `axis` in its place and returns them: it alone, by
-  /// its name, where it is whole; none where it is not there. The cut is even,
-  /// as that of a plan that keeps its rules is.
-  llvm::SmallVector<NamedSubAxis> cut(llvm::StringRef axis, const AxisCut &cut);
+  /// Puts the sub-axes of the axis of `kind` in its place and returns them: it
+  /// alone, by its name, where it is whole; none where it is not there. The cut
+  /// is even, as that of a plan that keeps its rules is.
+  llvm::SmallVector<NamedSubAxis> cut(AxisKind kind, const AxisCut &cut);
 
   llvm::ArrayRef<llvm::StringRef> names() const { return axisNames; }
   llvm::ArrayRef<int64_t> sizes() const { return axisSizes; }

@@ -41,11 +41,12 @@ static std::optional<int64_t> tensorDim(xf::ParameterRole role) {
   }
 }
 
-Axes Seeds::present(ArrayRef<StringRef> names) const {
+Axes Seeds::present(ArrayRef<AxisKind> kinds) const {
   Axes axes;
-  for (StringRef name : names)
-    if (mesh.contains(name) && mesh.size(name) > 1)
-      axes.push_back(name);
+  for (AxisKind kind : kinds)
+    for (StringRef name : mesh.parts(kind))
+      if (mesh.size(name) > 1)
+        axes.push_back(name);
   return axes;
 }
 
@@ -54,7 +55,7 @@ Axes Seeds::experts() const {
   // rest is exchanged, so that these are coarser.
   Axes axes = plan.context.different;
   llvm::append_range(axes, plan.tensor.different);
-  llvm::append_range(axes, present({"ep"}));
+  llvm::append_range(axes, present({AxisKind::Expert}));
   return axes;
 }
 
@@ -126,7 +127,7 @@ Sharding Seeds::variable(xf::VariableOp variable, Role role,
   switch (variable.getKind()) {
   case xf::VariableKind::Cache:
     // Pages as sequences are shared out, and heads as those of keys.
-    sharding.dims[0] = present({"dp", "ep"});
+    sharding.dims[0] = present({AxisKind::Data, AxisKind::Expert});
     sharding.dims[2] = plan.tensor.keyHeads;
     return sharding;
   case xf::VariableKind::Parameter:
@@ -143,7 +144,7 @@ Sharding Seeds::variable(xf::VariableOp variable, Role role,
   }
   if (plan.zeroStage < stage)
     return sharding;
-  Axes data = present({"dp", "ep"});
+  Axes data = present({AxisKind::Data, AxisKind::Expert});
   llvm::append_range(data, plan.context.positions);
   if (isExperts(role, type))
     llvm::append_range(data, plan.tensor.rows);
@@ -153,13 +154,14 @@ Sharding Seeds::variable(xf::VariableOp variable, Role role,
 
 Sharding Seeds::batch() const {
   Sharding sharding = Sharding::whole(2);
-  sharding.dims = {present({"dp", "ep"}), plan.context.positions};
+  sharding.dims = {present({AxisKind::Data, AxisKind::Expert}),
+                   plan.context.positions};
   return sharding;
 }
 
 Sharding Seeds::stream() const {
   Sharding sharding = Sharding::whole(3);
-  sharding.dims[0] = present({"dp", "ep"});
+  sharding.dims[0] = present({AxisKind::Data, AxisKind::Expert});
   sharding.dims[1] = plan.context.positions;
   if (plan.sequenceParallel)
     llvm::append_range(sharding.dims[1], plan.tensor.positions);

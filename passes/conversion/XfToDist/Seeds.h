@@ -27,6 +27,7 @@
 #ifndef HOCKET_PASSES_CONVERSION_XFTODIST_SEEDS_H
 #define HOCKET_PASSES_CONVERSION_XFTODIST_SEEDS_H
 
+#include "base/AxisKind.h"
 #include "dialects/dist/IR/Sharding.h"
 #include "dialects/xf/IR/Xf.h"
 
@@ -87,7 +88,7 @@ private:
   void addDataAxes(Sharding &sharding, mlir::RankedTensorType type,
                    Axes data) const;
   /// The axes among `names` that the mesh has.
-  Axes present(llvm::ArrayRef<llvm::StringRef> names) const;
+  Axes present(llvm::ArrayRef<AxisKind> kinds) const;
 
   const Mesh &mesh;
   PlacementPlan plan;

@@ -93,7 +93,7 @@ private:
   /// How devices share sequences: attention's strategy, as `dist.context` of
   /// the module, and the order of positions.
   void placeSequences(const dist::Mesh &mesh) {
-    int64_t ranks = mesh.product(mesh.parts("cp"));
+    int64_t ranks = mesh.product(mesh.parts(AxisKind::Context));
     if (ranks == 1)
       return;
     StringRef strategy = attributeOf(plan.context);
@@ -183,7 +183,7 @@ private:
   void cutAxes(dist::MeshAxes &list) {
     plan::ExpertGrid grid = plan::expertGrid(plan).value_or(plan::ExpertGrid());
     dist::AxisCut context{plan.cp, 1, grid.context};
-    for (const auto &[name, part] : list.cut("cp", context)) {
+    for (const auto &[name, part] : list.cut(AxisKind::Context, context)) {
       placement.context.positions.push_back(name);
       if (part.use == dist::ExpertUse::Different)
         placement.context.different.push_back(name);
@@ -193,7 +193,7 @@ private:
     int64_t heads = keyHeads();
     dist::AxisCut tensor{plan.tp, heads == 0 ? plan.tp : heads, grid.tensor,
                          plan.expertTensor()};
-    for (const auto &[name, part] : list.cut("tp", tensor))
+    for (const auto &[name, part] : list.cut(AxisKind::Tensor, tensor))
       placeTensorAxis(name, part);
     dist::TensorPlaces &places = placement.tensor;
     for (const dist::Axes &axes :
