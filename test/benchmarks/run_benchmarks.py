@@ -317,8 +317,8 @@ def main():
     kernels = "\n".join(kernel_figures(bench))
     text = (
         f"On {machine()}, {time.strftime('%Y-%m-%d')}, against PyTorch "
-        f"{bench.torch}. The peak of multiplications on registers is of the same "
-        f"run.\n\n{trained}\n{compiled}\n{kernels}"
+        f"{bench.torch} limited to the same instruction set. The peak is measured in "
+        f"the same run.\n\n{trained}\n{compiled}\n{kernels}"
     )
     print(text)
     if arguments.write:
