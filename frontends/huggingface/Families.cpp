@@ -134,6 +134,43 @@ static constexpr Row starcoder2Rows[] = {
 };
 #undef HOCKET_LAYER_NORM_ROWS
 
+// Rotary positions have other names in newer configs.
+static constexpr Row gptNeoxRows[] = {
+    {"vocab_size", "model.vocab_size", true},
+    {"max_position_embeddings", "model.max_positions", true},
+    {"hidden_size", "model.hidden", true},
+    {"num_hidden_layers", "model.layers", true},
+    {"num_attention_heads", "model.heads", true},
+    {"intermediate_size", "model.ffn", true},
+    {"layer_norm_eps", "model.norm_eps"},
+    {"rotary_pct", "model.rope.rotary_percent"},
+    {"rotary_emb_base", "model.rope.theta"},
+    {"attention_bias", "model.attention_qkv_bias"},
+    {"attention_bias", "model.attention_out_bias"},
+    {"attention_dropout", "model.dropout.attention"},
+    {"hidden_dropout", "model.dropout.residual"},
+    {"hidden_dropout", "model.dropout.embedding"},
+    {"initializer_range", "model.initializer.stddev"},
+    {"tie_word_embeddings", "model.tied_embeddings"},
+};
+static constexpr Row phiRows[] = {
+    {"vocab_size", "model.vocab_size", true},
+    {"max_position_embeddings", "model.max_positions", true},
+    {"hidden_size", "model.hidden", true},
+    {"num_hidden_layers", "model.layers", true},
+    {"num_attention_heads", "model.heads", true},
+    {"num_key_value_heads", "model.kv_heads"},
+    {"intermediate_size", "model.ffn", true},
+    {"layer_norm_eps", "model.norm_eps"},
+    {"rope_theta", "model.rope.theta"},
+    {"partial_rotary_factor", "model.rope.rotary_percent"},
+    {"attention_dropout", "model.dropout.attention"},
+    {"resid_pdrop", "model.dropout.residual"},
+    {"embd_pdrop", "model.dropout.embedding"},
+    {"initializer_range", "model.initializer.stddev"},
+    {"tie_word_embeddings", "model.tied_embeddings"},
+};
+
 static constexpr Row bertRows[] = {
     {"vocab_size", "model.vocab_size", true},
     {"max_position_embeddings", "model.max_positions", true},
@@ -151,7 +188,7 @@ static constexpr Row bertRows[] = {
 };
 
 // The first name of each value is the one written.
-static constexpr ActivationName bertActivations[] = {
+static constexpr ActivationName exactActivations[] = {
     {"gelu", "GELU"},          {"gelu_new", "GELU_TANH"},
     {"relu", "RELU"},          {"gelu_pytorch_tanh", "GELU_TANH"},
     {"relu2", "RELU_SQUARED"}, {"silu", "SILU"},
@@ -244,6 +281,15 @@ static constexpr char starcoder2Base[] =
     "kv_heads: 2 norm: LAYER_NORM norm_eps: 1e-5 activation: GELU_TANH "
     "position: ROTARY rope { theta: 10000 } bias: true tied_embeddings: true";
 
+static constexpr char gptNeoxBase[] =
+    "norm: LAYER_NORM norm_eps: 1e-5 branches: PARALLEL activation: GELU "
+    "position: ROTARY rope { theta: 10000 rotary_percent: 0.25 } bias: true "
+    "tied_embeddings: false";
+static constexpr char phiBase[] =
+    "norm: LAYER_NORM norm_eps: 1e-5 branches: PARALLEL_ONE_NORM activation: "
+    "GELU_TANH position: ROTARY rope { theta: 10000 rotary_percent: 0.5 } "
+    "bias: true head_bias: true tied_embeddings: false";
+
 static constexpr char bertBase[] =
     "norm: LAYER_NORM norm_eps: 1e-12 norm_position: POST activation: GELU "
     "position: LEARNED bias: true tied_embeddings: true attention_mask: "
@@ -270,6 +316,10 @@ static constexpr Trait gemma3Traits[] = {Trait::MixedWindows,
                                          Trait::HeadScalar};
 static constexpr Trait graniteTraits[] = {Trait::LogitsScaling};
 static constexpr Trait partialTraits[] = {Trait::PartialRotary};
+static constexpr Trait stablelmTraits[] = {Trait::PartialRotary,
+                                           Trait::ParallelOneNorm};
+static constexpr Trait gptNeoxTraits[] = {Trait::PartialRotary,
+                                          Trait::Parallel};
 
 static constexpr Family allFamilies[] = {
     {"gpt2", "GPT2LMHeadModel", gpt2Base, "activation_function", gpt2Rows,
@@ -314,7 +364,7 @@ static constexpr Family allFamilies[] = {
     {"nemotron", "NemotronForCausalLM", nemotronBase, "hidden_act",
      nemotronRows, plainActivations, partialTraits},
     {"stablelm", "StableLmForCausalLM", stablelmBase, "hidden_act",
-     stablelmRows, gatedActivations, partialTraits},
+     stablelmRows, gatedActivations, stablelmTraits},
     {"starcoder2",
      "Starcoder2ForCausalLM",
      starcoder2Base,
@@ -322,8 +372,12 @@ static constexpr Family allFamilies[] = {
      starcoder2Rows,
      starcoderActivations,
      {}},
+    {"gpt_neox", "GPTNeoXForCausalLM", gptNeoxBase, "hidden_act", gptNeoxRows,
+     exactActivations, gptNeoxTraits},
+    {"phi", "PhiForCausalLM", phiBase, "hidden_act", phiRows, plainActivations,
+     partialTraits},
     {"bert", "BertForMaskedLM", bertBase, "hidden_act", bertRows,
-     bertActivations, bertTraits},
+     exactActivations, bertTraits},
 };
 
 std::span<const Family> hocket::huggingface::families() { return allFamilies; }

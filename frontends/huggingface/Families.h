@@ -37,21 +37,23 @@ struct ActivationName {
 
 /// What a family says in keys that set no field by themselves.
 enum class Trait {
-  MixedWindows,  ///< Layers may differ in their sliding window,
-  WindowSwitch,  ///< which `use_sliding_window` turns on.
-  WindowPattern, ///< Without `layer_types` every sixth layer has none.
-  LocalRope,     ///< Layers with a window have a rope of their own.
-  MixedRope,     ///< Some layers do not rotate (`no_rope_layers`).
-  PartialRotary, ///< `partial_rotary_factor` may be below 1.
-  Experts,       ///< Layers have a mixture of experts,
-  DenseLayers,   ///< but those in `mlp_only_layers`.
-  SharedExpert,  ///< All tokens have an expert of a width of its own.
-  HeadScalar,    ///< Scores are scaled by query_pre_attn_scalar^-0.5,
-                 ///< embeddings by the root of their size.
-  LogitsScaling, ///< Logits are divided by `logits_scaling`.
-  ScaleSwitch,   ///< `scale_attn_weights` may turn the scale of scores off.
-  Encoder,       ///< Masked tokens are learned; `architectures` says whether
-                 ///< the order of texts is, too.
+  MixedWindows,    ///< Layers may differ in their sliding window,
+  WindowSwitch,    ///< which `use_sliding_window` turns on.
+  WindowPattern,   ///< Without `layer_types` every sixth layer has none.
+  LocalRope,       ///< Layers with a window have a rope of their own.
+  MixedRope,       ///< Some layers do not rotate (`no_rope_layers`).
+  PartialRotary,   ///< `partial_rotary_factor` may be below 1.
+  Parallel,        ///< `use_parallel_residual` puts branches side by side,
+  ParallelOneNorm, ///< and on the result of one norm.
+  Experts,         ///< Layers have a mixture of experts,
+  DenseLayers,     ///< but those in `mlp_only_layers`.
+  SharedExpert,    ///< All tokens have an expert of a width of its own.
+  HeadScalar,      ///< Scores are scaled by query_pre_attn_scalar^-0.5,
+                   ///< embeddings by the root of their size.
+  LogitsScaling,   ///< Logits are divided by `logits_scaling`.
+  ScaleSwitch,     ///< `scale_attn_weights` may turn the scale of scores off.
+  Encoder,         ///< Masked tokens are learned; `architectures` says whether
+                   ///< the order of texts is, too.
 };
 
 struct Family {

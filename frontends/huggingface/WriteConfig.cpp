@@ -152,6 +152,8 @@ static std::string draftConfig(const Family &family, const Model &model,
   if (family.has(Trait::SharedExpert))
     config["shared_expert_intermediate_size"] =
         model.moe().shared_experts() * model.moe().ffn();
+  if (family.has(Trait::Parallel) || family.has(Trait::ParallelOneNorm))
+    config["use_parallel_residual"] = model.branches() != Model::SEQUENTIAL;
   writeLayers(family, model, config);
   config["pad_token_id"] = nullptr; // No row of the embedding is padding.
   config["torch_dtype"] = dtype;

@@ -275,8 +275,31 @@ static bool checkKinds(const Model &model, ConstraintErrors &errors) {
   return errors.empty();
 }
 
+/// S98.
+static void checkBranches(const Model &model, bool layersAreFine,
+                          ConstraintErrors &errors) {
+  if (model.branches() == Model::SEQUENTIAL)
+    return;
+  if (model.norm_position() != Model::PRE)
+    errors.add(98, "model.norm_position",
+               "branches side by side read norms of the layer's input; write "
+               "norm_position: PRE, or branches: SEQUENTIAL");
+  if (!layersAreFine)
+    return;
+  const LayerPattern pattern(model);
+  for (const ResolvedKind &kind : pattern.kinds())
+    if (!kind.attention || kind.feedForward == LayerKind::NO_FEED_FORWARD) {
+      errors.add(98, "model.branches",
+                 "a layer without attention or without a feed-forward branch "
+                 "has nothing to put beside the other; write branches: "
+                 "SEQUENTIAL, or give every kind of layer both");
+      return;
+    }
+}
+
 void hocket::spec::checkModel(const Model &model, ConstraintErrors &errors) {
   bool layersAreFine = checkKinds(model, errors);
+  checkBranches(model, layersAreFine, errors);
   checkHeads(model, errors);
   checkRope(model, "model", errors);
   if (model.norm() == Model::RMS_NORM && model.norm_bias())

@@ -98,11 +98,13 @@ static void deriveSizes(Model &model) {
                               std::sqrt(static_cast<double>(model.head_dim())));
 }
 
-/// What encoders alone have is left out where it says what is usual, so that
-/// two specifications of one model are alike.
+/// What few models have is left out where it says what is usual, so that two
+/// specifications of one model are alike.
 static void dropUsual(Model &model) {
   if (model.attention_mask() == Model::CAUSAL)
     model.clear_attention_mask();
+  if (model.branches() == Model::SEQUENTIAL)
+    model.clear_branches();
   if (model.token_types() == 0)
     model.clear_token_types();
   if (!model.embedding_norm())

@@ -127,6 +127,10 @@ TEST_F(RandomPlans, TrainTheSameLayersByPattern) {
   trainTheSame({&patterned, &hybrid}, 10);
 }
 
+TEST_F(RandomPlans, TrainTheSameBranchesSideBySide) {
+  trainTheSame({&sideBySide, &sideBySideOnOneNorm}, 10);
+}
+
 TEST_F(RandomPlans, TrainTheSameEncoders) {
   trainTheSame({&bert, &bertWithDropout}, 10);
 }

@@ -81,6 +81,18 @@ const ModelRow test::hybrid = {
     "layer_kinds { name: \"experts\" mixer: NO_MIXER feed_forward: EXPERTS } "
     "pattern: \"attention mlp nope experts\" "};
 
+#define SIDE_BY_SIDE                                                           \
+  "layers: 4 hidden: 32 heads: 4 ffn: 72 vocab_size: 61 max_positions: 16 "    \
+  "attention_qkv_bias: false position: ROTARY tied_embeddings: false "         \
+  "rope { theta: 1000 rotary_percent: 0.5 } "
+
+const ModelRow test::sideBySide = {"SideBySide", SIDE_BY_SIDE
+                                   "branches: PARALLEL "
+                                   "dropout { attention: 0.1 residual: 0.2 } "};
+const ModelRow test::sideBySideOnOneNorm = {
+    "SideBySideOnOneNorm",
+    SIDE_BY_SIDE "branches: PARALLEL_ONE_NORM head_bias: true "};
+
 #define BERT                                                                   \
   "layers: 4 hidden: 32 heads: 4 ffn: 72 vocab_size: 61 max_positions: 16 "    \
   "attention_qkv_bias: false attention_mask: BIDIRECTIONAL token_types: 2 "    \

@@ -49,6 +49,7 @@ extern const ModelRow expertsRunAgain;
 /// about zero; and layers of one branch each, attention with and without
 /// positions, an MLP of its own width, experts.
 extern const ModelRow patterned, hybrid;
+extern const ModelRow sideBySide, sideBySideOnOneNorm;
 
 /// Encoders, trained on masked tokens of sentences and on their order: BERT,
 /// and the same with Megatron's norms and dropout.

@@ -38,6 +38,7 @@ class Config:
         self.norm = get("norm", "LAYER_NORM")
         self.eps = get("norm_eps", 1e-5)
         self.norm_position = get("norm_position", "PRE")
+        self.side_by_side = get("branches", "SEQUENTIAL")
         self.zero_centered = get("norm_zero_centered", False)
         self.embedding_scale = get("embedding_scale", 1.0)
         self.residual_scale = get("residual_scale", 1.0)
@@ -161,7 +162,8 @@ def parameter_shapes(config):
             add_norms(c, add, layer + "attention")
             add_attention(c, add, layer + "attention.")
         if kind.feed_forward != "NO_FEED_FORWARD":
-            add_norms(c, add, layer + "mlp")
+            if c.side_by_side != "PARALLEL_ONE_NORM":
+                add_norms(c, add, layer + "mlp")
         if kind.feed_forward == "EXPERTS":
             add_experts(c, add, layer + "mlp.")
         elif kind.feed_forward == "DENSE":
@@ -568,6 +570,17 @@ class Model:
         x = self.rounded(x + self.scaled(y, c.residual_scale))
         return self.norm(x, weights, norm) if c.norm_position == "POST" else x
 
+    def add_parallel_branches(self, x, weights, layer, kind):
+        """x + (attention(norm(x)) + mlp(norm'(x))), or of one norm."""
+        normed = self.norm(x, weights, layer + "attention_norm")
+        attention = self.attention(normed, weights, layer + "attention.", kind)
+        if self.config.side_by_side == "PARALLEL":
+            normed = self.norm(x, weights, layer + "mlp_norm")
+        mlp = self.mlp(normed, weights, layer + "mlp.", kind)
+        scale = self.config.residual_scale
+        both = self.rounded(self.scaled(attention, scale) + self.scaled(mlp, scale))
+        return self.rounded(x + both)
+
     def scaled(self, x, factor):
         return x if factor == 1 else self.rounded(x * factor)
 
@@ -582,6 +595,9 @@ class Model:
         if c.embedding_norm:
             x = self.norm(x, weights, "embedding_norm")
         for i, kind in enumerate(c.kinds):
+            if c.side_by_side != "SEQUENTIAL":
+                x = self.add_parallel_branches(x, weights, f"layers.{i}.", kind)
+                continue
             if kind.attention:
                 x = self.add_branch(x, weights, f"layers.{i}.", kind, "attention")
             if kind.feed_forward != "NO_FEED_FORWARD":

@@ -102,7 +102,11 @@ MODELS = {
                             "residual_multiplier": 0.22, "attention_multiplier": 0.3}),
     "nemotron": ("nemotron", {**SIZES, "head_dim": 12}),
     "stablelm": ("stablelm", {**SIZES, "use_qkv_bias": True}),
+    "stablelm, parallel": ("stablelm", {**SIZES, "use_parallel_residual": True}),
     "starcoder2": ("starcoder2", {**SIZES, "sliding_window": 6}),
+    "gpt_neox": ("gpt_neox", {**SIZES}),
+    "gpt_neox, sequential": ("gpt_neox", {**SIZES, "use_parallel_residual": False}),
+    "phi": ("phi", {**SIZES}),
 }  # fmt: skip
 # Encoders, by their class.
 BERTS = {

@@ -145,6 +145,12 @@ class MemoryPriceTest(unittest.TestCase):
                 with self.subTest(norms=norms, plan=short):
                     self.check(norms, short, plan)
 
+    def test_branches_side_by_side(self):
+        for branches in ("PARALLEL", "PARALLEL_ONE_NORM"):
+            for short, plan in DENSE[:9]:
+                with self.subTest(branches=branches, plan=short):
+                    self.check(f"position: ROTARY branches: {branches}", short, plan)
+
     def test_experts(self):
         for short, plan in MIXTURES:
             with self.subTest(plan=short):

@@ -71,6 +71,8 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   model.inputNorms = hasNormBefore(from);
   model.resultNorms = hasPostNorm(from);
   model.headNorms = from.qk_norm();
+  model.parallelBranches = from.branches() != spec::Model::SEQUENTIAL;
+  model.oneNorm = hasOneNorm(from);
   if (from.has_moe()) {
     model.capacity = from.moe().capacity_factor();
     model.rowsBound = from.moe().expert_capacity_bound();

@@ -275,36 +275,6 @@ Value ModelBuilder::buildDenseMlp(Value input) {
   });
 }
 
-Value ModelBuilder::addBranch(Value input, StringRef name, DropoutStream stream,
-                              BranchFn branch) {
-  bool post = own().norm_position() == Model::POST;
-  const std::string normName = (name + "_norm").str();
-  bool before = !post && hasNormBefore(own());
-  Value result = branch(before ? norm(input, normName) : input);
-  if (hasPostNorm(own()))
-    result = norm(result, (name + "_post_norm").str());
-  result = scaled(result, own().residual_scale(), (name + ".scale").str(),
-                  "model.residual_scale");
-  result = dropout(result, own().dropout().residual(), stream,
-                   (name + ".dropout").str());
-  result = residual(input, result, (name + ".residual").str());
-  return post ? norm(result, normName) : result;
-}
-
-Value ModelBuilder::buildBranches(Value input) {
-  Value x = input;
-  if (kind->attention)
-    x = addBranch(x, "attention", AttentionBranchStream,
-                  [&](Value in) { return buildAttentionBranch(in); });
-  if (kind->hasExperts())
-    x = addBranch(x, "mlp", MlpBranchStream,
-                  [&](Value in) { return buildExperts(in); });
-  else if (kind->isDense())
-    x = addBranch(x, "mlp", MlpBranchStream,
-                  [&](Value in) { return buildDenseMlp(in); });
-  return x;
-}
-
 /// The arguments of a layer that writes.
 void ModelBuilder::takeCache(
     llvm::function_ref<void(Type, StringRef, std::string_view)> take) {

@@ -58,10 +58,14 @@ private:
   mlir::func::FuncOp buildLayer();
   mlir::Value buildBranches(mlir::Value input);
   /// Adds a branch to `input`, between the norms that `norm_position` asks for.
-  /// What the branch makes goes through dropout.
   using BranchFn = llvm::function_ref<mlir::Value(mlir::Value input)>;
   mlir::Value addBranch(mlir::Value input, llvm::StringRef name,
                         DropoutStream stream, BranchFn branch);
+  /// Both branches on `input`, as `branches` asks for.
+  mlir::Value buildParallelBranches(mlir::Value input);
+  /// What a branch made as it is added: scaled, and through dropout.
+  mlir::Value scaledBranch(mlir::Value result, llvm::StringRef name,
+                           DropoutStream stream);
   mlir::Value buildAttentionBranch(mlir::Value input);
   mlir::Value buildAttention(mlir::Value query, mlir::Value key,
                              mlir::Value value);

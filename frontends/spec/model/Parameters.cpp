@@ -176,7 +176,7 @@ std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,
     norms("attention");
     addAttention(list, kind);
   }
-  if (kind.feedForward != LayerKind::NO_FEED_FORWARD)
+  if (kind.feedForward != LayerKind::NO_FEED_FORWARD && !hasOneNorm(kind.model))
     norms("mlp");
   if (kind.hasExperts())
     addExperts(list, kind);

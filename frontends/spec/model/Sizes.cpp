@@ -110,6 +110,10 @@ bool hocket::spec::hasPostNorm(const Model &model) {
          model.norm_position() == Model::BRANCH;
 }
 
+bool hocket::spec::hasOneNorm(const Model &model) {
+  return model.branches() == Model::PARALLEL_ONE_NORM;
+}
+
 /// Norms of a residual branch.
 static CheckedSize branchNorms(const Model &model) {
   return normSize(model) * (hasNormBefore(model) + hasPostNorm(model));
@@ -138,12 +142,13 @@ static CheckedSize feedForwardSize(const ResolvedKind &kind) {
   const Model &model = kind.model;
   CheckedSize hidden = model.hidden(), ffn = model.ffn();
   int64_t inward = isGated(model.activation()) ? 2 : 1;
+  CheckedSize norms = hasOneNorm(model) ? CheckedSize(0) : branchNorms(model);
   switch (kind.feedForward) {
   case LayerKind::DENSE:
-    return branchNorms(model) + linear(hidden, ffn, model.mlp_bias()) * inward +
+    return norms + linear(hidden, ffn, model.mlp_bias()) * inward +
            linear(ffn, hidden, model.mlp_bias());
   case LayerKind::EXPERTS:
-    return branchNorms(model) +
+    return norms +
            hidden * model.moe().ffn() * (inward + 1) *
                (CheckedSize(model.moe().experts()) +
                 model.moe().shared_experts()) +

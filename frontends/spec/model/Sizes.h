@@ -63,6 +63,8 @@ bool runsAgain(const Spec &spec);
 /// behind the sum; and whether they have one on their result.
 bool hasNormBefore(const Model &model);
 bool hasPostNorm(const Model &model);
+/// Whether both branches of a layer read the result of attention's norm.
+bool hasOneNorm(const Model &model);
 
 /// Whether a norm follows the last layer.
 bool hasFinalNorm(const Model &model);

@@ -143,11 +143,15 @@ double ActivationBytes::furtherNorms(Recompute recompute) const {
   bool headsAgain = recompute == Recompute::Selective &&
                     again.has(RecomputeModule::LayerNorm) &&
                     again.has(RecomputeModule::Pointwise);
+  // The stream between the branches is not there, nor is a second norm.
+  if (model.parallelBranches)
+    elements -= whole * double(model.hidden);
+  double bytes = model.oneNorm ? -input() * whole * double(model.hidden) : 0;
   if (model.headNorms && !headsAgain)
     elements +=
         model.attentionPerLayer() * tokens * double(model.headDim) *
         (double(model.heads) / tp + std::max(1.0, double(model.kvHeads) / tp));
-  return element * elements;
+  return element * elements + bytes;
 }
 
 double ActivationBytes::kept(bool experts, Recompute recompute) const {
@@ -174,8 +178,10 @@ double ActivationBytes::inputsAgain(bool experts) const {
   double elements = 0, bytes = 0;
   // What a norm behind a block makes is added and gone.
   if (again.has(RecomputeModule::LayerNorm) && model.inputNorms)
-    bytes += (experts ? input() + element : 2 * input()) * whole *
-             double(model.hidden);
+    bytes += (experts         ? input() + element
+              : model.oneNorm ? input()
+                              : 2 * input()) *
+             whole * double(model.hidden);
   if (compiled && again.has(RecomputeModule::CoreAttention))
     bytes +=
         (element + code()) * tokens * double(model.heads * model.headDim) / tp;
@@ -223,7 +229,8 @@ int64_t ActivationBytes::ofInputsAgain(int64_t dense, int64_t experts) const {
 /// The inputs of GEMMs: two norms, attention's result, the activation's.
 int64_t ActivationBytes::weightInputs(int64_t dense, int64_t experts) const {
   double q = double(model.heads * model.headDim) / tp;
-  double own = 2 * whole * double(model.hidden) + tokens * q;
+  double norms = model.oneNorm ? 1 : 2;
+  double own = norms * whole * double(model.hidden) + tokens * q;
   double ffn = tokens * double(model.ffn) / tp;
   double routed =
       held * (double(model.hidden) + double(model.expertFfn) / expertTp) +

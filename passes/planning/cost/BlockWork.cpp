@@ -79,14 +79,16 @@ void BlockWork::moved(double forwardBytes, double backwardBytes, int ops) {
   launch(work.backward, 2 * ops);
 }
 
-void BlockWork::tensorCollective() {
+void BlockWork::tensorCollective(double forward, double backward) {
   if (plan.tp == 1)
     return;
   double beside = plan.sequenceParallel ? times.software().tensor_overlap() : 0;
   double seconds =
       (1 - beside) * times.allReduce(element * tokens * hidden, {plan.tp, 1});
-  for (Work *pass : {&work.forward, &work.backward}) {
-    pass->tensor += seconds;
-    pass->host += times.software().host_collective_seconds();
-  }
+  auto add = [&](Work &pass, double share) {
+    pass.tensor += share * seconds;
+    pass.host += share * times.software().host_collective_seconds();
+  };
+  add(work.forward, forward);
+  add(work.backward, backward);
 }

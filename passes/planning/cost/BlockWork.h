@@ -36,7 +36,8 @@ protected:
   void moved(double forwardBytes, double backwardBytes, int ops);
   /// What brings a row-parallel GEMM's sums together, forward, and the gradient
   /// of a column-parallel one's input, backward.
-  void tensorCollective();
+  /// Of what a block makes and, backward, of what it reads; a share of each.
+  void tensorCollective(double forward = 1, double backward = 1);
   /// `ops` kernels of a pass: what their launches take, here and there.
   void launch(Work &pass, double ops) const {
     pass.gaps += ops * times.software().kernel_seconds();

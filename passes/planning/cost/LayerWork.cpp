@@ -23,6 +23,7 @@ public:
   /// Norm, query/key/value, attention, projection, dropout and residual.
   void attentionBlock();
   void resultNorm();
+  void secondCollective();
   void denseBlock(double ffn);
   /// All of it but its last GEMM, and what brings that one's sums together.
   void denseInside(double ffn);
@@ -211,8 +212,21 @@ void LayerPricer::denseBlock(double ffn) {
   gemm({tokens, hidden, ffn / tp});
   quantize({tokens * ffn / tp, 1}, {tokens * hidden, 1},
            {hidden * ffn / tp, 1});
-  tensorCollective();
+  secondCollective();
   resultNorm();
+}
+
+/// Of the second block of a layer. Blocks side by side form the sum of both at
+/// once, unless dropout lies between; so do their gradients, if they read the
+/// same. With sequence parallelism half of it gathers what they read.
+void LayerPricer::secondCollective() {
+  if (!model.parallelBranches || model.dropout)
+    return tensorCollective();
+  double reads = model.oneNorm ? 0 : 1;
+  if (plan.sequenceParallel)
+    tensorCollective(0.5 * reads, 0.5 * reads);
+  else
+    tensorCollective(0, reads);
 }
 
 void LayerPricer::denseInside(double ffn) {

@@ -145,6 +145,12 @@ private:
   /// reads it; with stage 3 two layers at a time are gathered.
   double layer(const RankParameters &held) const {
     double rows = splits ? 2 : plan.tp > 1 ? 4 : 5;
+    // Of branches side by side one is made again when the other is done with;
+    // else what the first gives waits for the second.
+    if (model.parallelBranches && plan.recompute == Recompute::Full)
+      rows = 0;
+    else if (model.parallelBranches && !splits)
+      rows += !model.oneNorm ? 1 : plan.tp > 1 ? 2 : 4;
     double again = splits ? 0 : double(activations.ofOneLayerAgain());
     double routed = activations.ofRoutedBackward();
     double inside = std::max(rows * stream, 1.5 * stream + routed);

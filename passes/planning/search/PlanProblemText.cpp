@@ -59,6 +59,8 @@ std::vector<Flag> flagsOf(PlanProblem &problem) {
           {"input-norms", &model.inputNorms},
           {"result-norms", &model.resultNorms},
           {"head-norms", &model.headNorms},
+          {"parallel-branches", &model.parallelBranches},
+          {"one-norm", &model.oneNorm},
           {"bidirectional", &model.bidirectional}};
 }
 

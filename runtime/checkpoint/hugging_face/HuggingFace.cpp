@@ -106,6 +106,25 @@ static bool isPassedOver(const std::string &name, const NameTable &table,
       [&](const char *ending) { return name.ends_with(ending); });
 }
 
+/// The parts of an entry that has the rows of each head together.
+static void addHeads(const HuggingFaceEntry &entry,
+                     const HuggingFaceFolder::Found &found,
+                     std::vector<CheckpointTensor> &tensors) {
+  uint64_t rows = entry.headRows, stride = rows * entry.parts.size();
+  for (size_t i = 0; i < entry.parts.size(); ++i) {
+    const TensorSpec &part = entry.parts[i];
+    tensors.push_back({part, {}});
+    for (uint64_t at = 0; at < part.shape[0]; at += rows) {
+      uint64_t first = at / rows * stride + i * rows;
+      ByteProducer bytes = [=](const ByteSink &sink) {
+        return produceRows(entry, first, rows, found, sink);
+      };
+      tensors.back().slices.push_back(
+          {entry.rowsOf(part, at, rows), std::move(bytes)});
+    }
+  }
+}
+
 StatusOr<std::vector<CheckpointTensor>>
 checkpoint::importHuggingFace(const HuggingFaceFolder &folder,
                               const std::string &family,
@@ -118,6 +137,10 @@ checkpoint::importHuggingFace(const HuggingFaceFolder &folder,
     auto found = findTheirs(folder, *table, entry.theirs);
     HOCKET_RETURN_IF_ERROR(checkTheirs(folder, entry, found));
     used.insert(found.info->name);
+    if (entry.headRows > 0) {
+      addHeads(entry, found, tensors);
+      continue;
+    }
     uint64_t first = 0;
     for (const TensorSpec &part : entry.parts) {
       uint64_t count = entry.expert ? entry.rows : part.shape[0];

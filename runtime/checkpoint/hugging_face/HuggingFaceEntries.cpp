@@ -14,9 +14,10 @@ using namespace hocket::checkpoint;
 
 /// The row for one layer; nullopt if the model has none of its tensors.
 static std::optional<HuggingFaceEntry>
-entryOf(const NameRow &row, uint64_t layer, uint64_t vocabulary,
+entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
         const std::map<std::string, TensorSpec> &weights) {
   HuggingFaceEntry entry;
+  entry.headRows = row.byHead ? model.headDim : 0;
   entry.theirs = nameOfLayer(row.theirs, layer);
   entry.transposed = row.transposed;
   for (const char *part : row.parts) {
@@ -34,7 +35,7 @@ entryOf(const NameRow &row, uint64_t layer, uint64_t vocabulary,
                    spec.key.name == "head.weight" ||
                    spec.key.name == "head.bias";
     entry.parts.push_back(spec);
-    entry.rows += isTable ? vocabulary : spec.shape[0];
+    entry.rows += isTable ? model.vocabulary : spec.shape[0];
     entry.vector = spec.shape.size() == 1;
     entry.columns = entry.vector ? 1 : spec.shape[1];
   }
@@ -66,7 +67,7 @@ checkpoint::huggingFaceEntries(const NameTable &table,
   for (const NameRow &row : table.rows) {
     bool perLayer = std::strstr(row.theirs, "{i}") != nullptr;
     for (uint64_t layer = 0; layer < (perLayer ? weights.layers : 1); ++layer) {
-      auto entry = entryOf(row, layer, weights.vocabulary, byName);
+      auto entry = entryOf(row, layer, weights, byName);
       if (!entry)
         continue;
       for (const TensorSpec &part : entry->parts)

@@ -31,6 +31,17 @@ struct HuggingFaceEntry {
   bool vector = false;  ///< Rank 1.
   /// Which expert's matrix it is, where the part has one for each.
   std::optional<uint64_t> expert;
+  /// So many rows of each part, then as many of the next; 0: all of them.
+  uint64_t headRows = 0;
+
+  /// Rows [first, first + count) of a part that is no expert's.
+  SliceBounds rowsOf(const TensorSpec &part, uint64_t first,
+                     uint64_t count) const {
+    SliceBounds bounds = wholeOf(part.shape);
+    bounds.offset[0] = first;
+    bounds.size[0] = count;
+    return bounds;
+  }
 
   /// Of the part, which is all of it but for experts.
   SliceBounds boundsOf(const TensorSpec &part) const {

@@ -61,12 +61,18 @@ public:
         each(elementBytes(type)) {}
 
   Status produce(const ByteSink &sink) const {
-    return entry.transposed ? produceColumns(sink) : produceRows(sink);
+    return entry.headRows > 0 ? produceHeads(sink)
+           : entry.transposed ? produceColumns(sink)
+                              : produceRows(sink);
   }
 
 private:
   /// The parts one behind the other, without the rows that pad a vocabulary.
   Status produceRows(const ByteSink &sink) const;
+  /// The rows of each head of all parts.
+  Status produceHeads(const ByteSink &sink) const;
+  Status giveSlice(const TensorSpec &part, const SliceBounds &bounds,
+                   const ByteSink &sink) const;
   /// Columns of all parts become rows.
   Status produceColumns(const ByteSink &sink) const;
   Status give(std::span<const uint8_t> stored, const ByteSink &sink) const;
@@ -133,19 +139,34 @@ Status EntryReader::give(std::span<const uint8_t> stored,
   return sink(*converted);
 }
 
-Status EntryReader::produceRows(const ByteSink &sink) const {
+Status EntryReader::giveSlice(const TensorSpec &part, const SliceBounds &bounds,
+                              const ByteSink &sink) const {
   std::vector<uint8_t> bytes;
+  for (const SliceBounds &window : windowsOf(bounds, each, kExportBytes)) {
+    bytes.resize(elementsOf(window) * each);
+    HOCKET_RETURN_IF_ERROR(read(part, window, bytes));
+    HOCKET_RETURN_IF_ERROR(give(bytes, sink));
+  }
+  return okStatus();
+}
+
+Status EntryReader::produceHeads(const ByteSink &sink) const {
+  uint64_t rows = entry.headRows;
+  for (uint64_t at = 0; at < entry.parts.front().shape[0]; at += rows)
+    for (const TensorSpec &part : entry.parts)
+      HOCKET_RETURN_IF_ERROR(
+          giveSlice(part, entry.rowsOf(part, at, rows), sink));
+  return okStatus();
+}
+
+Status EntryReader::produceRows(const ByteSink &sink) const {
   uint64_t left = entry.rows;
   for (const TensorSpec &part : entry.parts) {
     SliceBounds bounds = entry.boundsOf(part);
     uint64_t &rows = bounds.size[bounds.size.size() > 2 ? 1 : 0];
     rows = std::min(rows, left);
     left -= rows;
-    for (const SliceBounds &window : windowsOf(bounds, each, kExportBytes)) {
-      bytes.resize(elementsOf(window) * each);
-      HOCKET_RETURN_IF_ERROR(read(part, window, bytes));
-      HOCKET_RETURN_IF_ERROR(give(bytes, sink));
-    }
+    HOCKET_RETURN_IF_ERROR(giveSlice(part, bounds, sink));
   }
   return okStatus();
 }

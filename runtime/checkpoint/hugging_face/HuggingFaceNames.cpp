@@ -212,11 +212,13 @@ static std::vector<NameRow> sharedExpertRows() {
 #undef HOCKET_SHARED
 }
 
+// A weight and its bias.
+#define HOCKET_BOTH(THEIRS, OURS)                                              \
+  {THEIRS ".weight", {OURS ".weight"}}, { THEIRS ".bias", {OURS ".bias"} }
+
 /// BERT's, with the heads of masked tokens and of the order of texts.
 static std::vector<NameRow> bertRows() {
 #define HOCKET_LAYER(NAME) "bert.encoder.layer.{i}." NAME
-#define HOCKET_BOTH(THEIRS, OURS)                                              \
-  {THEIRS ".weight", {OURS ".weight"}}, { THEIRS ".bias", {OURS ".bias"} }
   return {
       {"bert.embeddings.word_embeddings.weight", {"embedding.weight"}},
       {"bert.embeddings.position_embeddings.weight",
@@ -243,9 +245,53 @@ static std::vector<NameRow> bertRows() {
       {"cls.predictions.decoder.weight", {"head.weight"}},
       HOCKET_BOTH("cls.seq_relationship", "sentence_head"),
   };
-#undef HOCKET_BOTH
 #undef HOCKET_LAYER
 }
+
+/// GPT-NeoX has the query, key and value of each head together.
+static std::vector<NameRow> gptNeoxRows() {
+#define HOCKET_LAYER(NAME) "gpt_neox.layers.{i}." NAME
+#define HOCKET_QKV(KIND)                                                       \
+  {HOCKET_LAYER("attention.query_key_value." KIND),                            \
+   {"layers.{i}.attention.q." KIND, "layers.{i}.attention.k." KIND,            \
+    "layers.{i}.attention.v." KIND},                                           \
+   false,                                                                      \
+   true}
+  return {
+      {"gpt_neox.embed_in.weight", {"embedding.weight"}},
+      HOCKET_BOTH(HOCKET_LAYER("input_layernorm"), "layers.{i}.attention_norm"),
+      HOCKET_QKV("weight"),
+      HOCKET_QKV("bias"),
+      HOCKET_BOTH(HOCKET_LAYER("attention.dense"), "layers.{i}.attention.o"),
+      HOCKET_BOTH(HOCKET_LAYER("post_attention_layernorm"),
+                  "layers.{i}.mlp_norm"),
+      HOCKET_BOTH(HOCKET_LAYER("mlp.dense_h_to_4h"), "layers.{i}.mlp.up"),
+      HOCKET_BOTH(HOCKET_LAYER("mlp.dense_4h_to_h"), "layers.{i}.mlp.down"),
+      HOCKET_BOTH("gpt_neox.final_layer_norm", "final_norm"),
+      {"embed_out.weight", {"head.weight"}},
+  };
+#undef HOCKET_QKV
+#undef HOCKET_LAYER
+}
+
+static std::vector<NameRow> phiRows() {
+#define HOCKET_LAYER(NAME) "model.layers.{i}." NAME
+  return {
+      {"model.embed_tokens.weight", {"embedding.weight"}},
+      HOCKET_BOTH(HOCKET_LAYER("input_layernorm"), "layers.{i}.attention_norm"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.q_proj"), "layers.{i}.attention.q"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.k_proj"), "layers.{i}.attention.k"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.v_proj"), "layers.{i}.attention.v"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.dense"), "layers.{i}.attention.o"),
+      HOCKET_BOTH(HOCKET_LAYER("mlp.fc1"), "layers.{i}.mlp.up"),
+      HOCKET_BOTH(HOCKET_LAYER("mlp.fc2"), "layers.{i}.mlp.down"),
+      HOCKET_BOTH("model.final_layernorm", "final_norm"),
+      HOCKET_BOTH("lm_head", "head"),
+  };
+#undef HOCKET_LAYER
+}
+
+#undef HOCKET_BOTH
 
 std::span<const NameTable> checkpoint::nameTables() {
   // Llama's attention_bias and mlp_bias add biases everywhere, Qwen 3's
@@ -278,6 +324,12 @@ std::span<const NameTable> checkpoint::nameTables() {
        buffers},
       {"stablelm", "", with(with(llamaRows(), qkvBiasRows()), normBiasRows()),
        buffers},
+      {"gpt_neox",
+       "",
+       gptNeoxRows(),
+       {".attention.bias", ".attention.masked_bias",
+        ".attention.rotary_emb.inv_freq"}},
+      {"phi", "", phiRows(), buffers},
       // The decoder's bias is cls.predictions.bias under another name.
       {"bert",
        "",

@@ -29,6 +29,9 @@ struct NameRow {
   const char *theirs;
   std::vector<const char *> parts;
   bool transposed = false;
+  /// Not all of a part follows another, but the rows of each head: those of its
+  /// query, its key and its value, then those of the next head.
+  bool byHead = false;
 };
 
 struct NameTable {

@@ -46,22 +46,24 @@ const BadConfig badConfigs[] = {
     {"{}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, "
      "llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
-     "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2 or bert"},
+     "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, gpt_neox, "
+     "phi or bert"},
     {"{\"model_type\": null}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma3_text, olmo2, "
-     "granite, nemotron, stablelm, starcoder2 or bert"},
+     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi or bert"},
     {"{\"model_type\": 3}",
      "config.json:1:2: H2: model_type is 3; supported "
      "are gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, "
      "smollm3, "
-     "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2 or bert"},
+     "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, gpt_neox, "
+     "phi or bert"},
     {"{\"model_type\": \"t5\"}",
      "config.json:1:2: H2: model_type is \"t5\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma3_text, olmo2, "
-     "granite, nemotron, stablelm, starcoder2 or bert"},
+     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi or bert"},
     {"{\"model_type\": \"bert\", \"is_decoder\": true}",
      "config.json: H4: a bert config needs the key \"vocab_size\""},
     {"{\n \"model_type\": \"llama\",\n \"a\": 1, \"model_type\": \"gpt2\"\n}",
@@ -183,8 +185,10 @@ const BadKey badKeys[] = {
      "H5: attn_logit_softcapping is 50; only null is supported"},
     {"gemma3_text", "\"query_pre_attn_scalar\": -4",
      "H3: query_pre_attn_scalar is -4; write a number above 0"},
-    {"stablelm", "\"use_parallel_residual\": true",
+    {"llama", "\"use_parallel_residual\": true",
      "H5: use_parallel_residual is true; only false is supported"},
+    {"gpt_neox", "\"use_parallel_residual\": 1",
+     "H3: use_parallel_residual is 1; write true or false"},
     {"nemotron", "\"partial_rotary_factor\": 1.5",
      "S10: model.rope.rotary_percent is 1.5; write a number above 0 and at "
      "most 1"},

@@ -216,6 +216,35 @@ const Published published[] = {
         pattern: "sliding_attention*5 full_attention")",
      999885952},
     {R"({
+  "architectures": ["GPTNeoXForCausalLM"], "bos_token_id": 0,
+  "eos_token_id": 0, "hidden_act": "gelu", "hidden_size": 512,
+  "initializer_range": 0.02, "intermediate_size": 2048,
+  "layer_norm_eps": 1e-05, "max_position_embeddings": 2048,
+  "model_type": "gpt_neox", "num_attention_heads": 8,
+  "num_hidden_layers": 6, "rotary_emb_base": 10000, "rotary_pct": 0.25,
+  "tie_word_embeddings": false, "use_parallel_residual": true,
+  "vocab_size": 50304
+})",
+     R"(layers: 6 hidden: 512 heads: 8 vocab_size: 50304 max_positions: 2048
+        branches: PARALLEL activation: GELU position: ROTARY rope { theta:
+        10000 rotary_percent: 0.25 } tied_embeddings: false)",
+     70426624},
+    {R"({
+  "architectures": ["PhiForCausalLM"], "attention_dropout": 0.0,
+  "embd_pdrop": 0.0, "hidden_act": "gelu_new", "hidden_size": 2560,
+  "initializer_range": 0.02, "intermediate_size": 10240,
+  "layer_norm_eps": 1e-05, "max_position_embeddings": 2048,
+  "model_type": "phi", "num_attention_heads": 32, "num_hidden_layers": 32,
+  "num_key_value_heads": 32, "partial_rotary_factor": 0.4,
+  "qk_layernorm": false, "resid_pdrop": 0.1, "rope_scaling": null,
+  "rope_theta": 10000.0, "tie_word_embeddings": false, "vocab_size": 51200
+})",
+     R"(layers: 32 hidden: 2560 heads: 32 vocab_size: 51200 max_positions: 2048
+        branches: PARALLEL_ONE_NORM activation: GELU_TANH position: ROTARY
+        rope { theta: 10000 rotary_percent: 0.4 } tied_embeddings: false
+        head_bias: true dropout { residual: 0.1 })",
+     2779683840},
+    {R"({
   "architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1,
   "gradient_checkpointing": false, "hidden_act": "gelu",
   "hidden_dropout_prob": 0.1, "hidden_size": 768, "initializer_range": 0.02,
@@ -361,13 +390,13 @@ TEST(Config, WhatBalancesOnlyInTrainingDoesNotMatter) {
   ASSERT_TRUE(family.ok()) << family.status().message();
   EXPECT_EQ(*family, "mixtral");
   model.mutable_moe()->set_capacity_factor(1);
-  EXPECT_EQ(
-      familyOf(model).status().message(),
-      "H6: no family of Hugging Face that is supported (gpt2, llama, "
-      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
-      "gemma3_text, olmo2, "
-      "granite, nemotron, stablelm, starcoder2 or bert) expresses this model; "
-      "the nearest, mixtral, cannot express model.moe");
+  EXPECT_EQ(familyOf(model).status().message(),
+            "H6: no family of Hugging Face that is supported (gpt2, llama, "
+            "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
+            "gemma3_text, olmo2, "
+            "granite, nemotron, stablelm, starcoder2, gpt_neox, phi or bert) "
+            "expresses this model; "
+            "the nearest, mixtral, cannot express model.moe");
 }
 
 TEST(Config, AnEncoderThatIsNoBertIsRefused) {
@@ -448,7 +477,8 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
       "H6: no family of Hugging Face that is supported (gpt2, llama, mistral, "
       "mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, gemma3_text, "
       "olmo2, granite, "
-      "nemotron, stablelm, starcoder2 or bert) expresses this model; the "
+      "nemotron, stablelm, starcoder2, gpt_neox, phi or bert) expresses this "
+      "model; the "
       "nearest, ";
   const Case cases[] = {
       {"norm_position: POST", "gpt2, cannot express model.norm_position"},

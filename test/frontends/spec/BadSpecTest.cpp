@@ -66,7 +66,8 @@ const BadText badTexts[] = {
     {"model { xyzzyqqq: 1 }",
      "a.textproto:1:9: S1: model has no field \"xyzzyqqq\"; it has layers, "
      "hidden, heads, kv_heads, head_dim, ffn, vocab_size, max_positions, norm, "
-     "norm_eps, norm_position, norm_zero_centered, activation, position, rope, "
+     "norm_eps, norm_position, branches, norm_zero_centered, activation, "
+     "position, rope, "
      "bias, attention_qkv_bias, attention_out_bias, mlp_bias, norm_bias, "
      "embedding_scale, residual_scale, logit_scale, qk_norm, qk_norm_scope, "
      "sliding_window, attention_scale, tied_embeddings, vocab_padding, "
@@ -306,6 +307,16 @@ const BadOverride badOverrides[] = {
      "false moe { experts: 4 shared_expert_gate: true } }",
      "S91: shared_expert_gate is of shared experts; write how many "
      "(shared_experts), or leave it out"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
+     "branches: PARALLEL norm_position: POST }",
+     "S98: branches side by side read norms of the layer's input; write "
+     "norm_position: PRE, or branches: SEQUENTIAL"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
+     "branches: PARALLEL layer_kinds { name: \"mlp\" mixer: NO_MIXER } "
+     "pattern: \"mlp*2\" }",
+     "S98: a layer without attention or without a feed-forward branch has "
+     "nothing to put beside the other; write branches: SEQUENTIAL, or give "
+     "every kind of layer both"},
     {"model.moe={experts: 4 bias_rate: 2}",
      "S10: model.moe.bias_rate is 2; write a number of at least 0 and at most "
      "1"},

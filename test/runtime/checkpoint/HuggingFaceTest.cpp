@@ -42,6 +42,9 @@ public:
       addNorm("final_norm");
     if (!weights.tied)
       add("head.weight", {5, 4});
+    if (family == "phi")
+      add("head.bias", {5});
+    weights.headDim = 2;
     return std::move(weights);
   }
 
@@ -55,7 +58,8 @@ private:
   }
   void addNorm(const std::string &name) {
     add(name + ".weight", {4});
-    if (isOneOf({"gpt2", "nemotron", "stablelm", "starcoder2", "bert"}))
+    if (isOneOf({"gpt2", "nemotron", "stablelm", "starcoder2", "bert",
+                 "gpt_neox", "phi"}))
       add(name + ".bias", {4});
   }
   void addLinear(const std::string &name, uint64_t out, uint64_t in,
@@ -76,9 +80,8 @@ private:
   void addAttention(const std::string &attention) {
     bool hasNorms = isOneOf({"qwen3", "qwen3_moe", "gemma3_text"});
     uint64_t headDim = hasNorms || family == "nemotron" ? 4 : 2;
-    uint64_t keys = (isOneOf({"gpt2", "bert"}) ? 2 : 1) * headDim;
-    bool bias = isOneOf(
-        {"gpt2", "qwen2", "qwen2_moe", "stablelm", "starcoder2", "bert"});
+    uint64_t keys = (isOneOf({"gpt2", "bert", "gpt_neox"}) ? 2 : 1) * headDim;
+    bool bias = biasEverywhere || isOneOf({"qwen2", "qwen2_moe", "stablelm"});
     addLinear(attention + "q", 2 * headDim, 4, bias);
     addLinear(attention + "k", keys, 4, bias);
     addLinear(attention + "v", keys, 4, bias);
@@ -91,16 +94,17 @@ private:
   }
   void addLayer(const std::string &layer, uint64_t index) {
     addAttention(layer + "attention.");
-    for (const char *name : {"attention_norm", "mlp_norm"})
-      if (family != "olmo2")
-        addNorm(layer + name);
+    if (family != "olmo2")
+      addNorm(layer + "attention_norm");
+    if (!isOneOf({"olmo2", "phi"}))
+      addNorm(layer + "mlp_norm");
     for (const char *name : {"attention_post_norm", "mlp_post_norm"})
       if (isOneOf({"gemma3_text", "olmo2"}))
         addNorm(layer + name);
     if (family == "mixtral" ||
         (isOneOf({"qwen2_moe", "qwen3_moe"}) && index > 0))
       return addExperts(layer + "mlp.", family == "mixtral" ? 6 : 3);
-    if (!isOneOf({"gpt2", "nemotron", "starcoder2", "bert"}))
+    if (!biasEverywhere && family != "nemotron")
       addLinear(layer + "mlp.gate", 6, 4, false);
     addLinear(layer + "mlp.up", 6, 4, biasEverywhere);
     addLinear(layer + "mlp.down", 4, 6, biasEverywhere);
@@ -119,7 +123,8 @@ private:
   }
 
   std::string family;
-  bool biasEverywhere = isOneOf({"gpt2", "starcoder2", "bert"});
+  bool biasEverywhere =
+      isOneOf({"gpt2", "starcoder2", "bert", "gpt_neox", "phi"});
   ModelWeights weights;
 };
 } // namespace
@@ -349,7 +354,7 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
             "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
             "qwen3, qwen2_moe, qwen3_moe, smollm3, gemma3_text, olmo2, "
             "granite, nemotron, "
-            "stablelm, bert, starcoder2; found 't5'");
+            "stablelm, gpt_neox, phi, bert, starcoder2; found 't5'");
 }
 
 TEST(HuggingFace, NamesTheExpertThatDoesNotFit) {

@@ -120,6 +120,18 @@ FAMILIES = {
         num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
         tie_word_embeddings=True,
     ),
+    "gpt_neox": transformers.GPTNeoXConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, max_position_embeddings=8,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0,
+                         "partial_rotary_factor": 1.0},
+    ),
+    "phi": transformers.PhiConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0,
+                         "partial_rotary_factor": 1.0},
+    ),
     "bert": transformers.BertConfig(
         vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
         num_attention_heads=2, max_position_embeddings=3, type_vocab_size=2,
@@ -216,6 +228,43 @@ def canonical_bert(w, config):
     return out
 
 
+def canonical_gpt_neox(w, config):
+    names = [
+        ("gpt_neox.embed_in", "embedding"), ("gpt_neox.final_layer_norm", "final_norm"),
+        ("gpt_neox.layers.", "layers."), ("embed_out", "head"),
+        ("input_layernorm", "attention_norm"), ("post_attention_layernorm", "mlp_norm"),
+        ("attention.dense", "attention.o"), ("dense_h_to_4h", "up"),
+        ("dense_4h_to_h", "down"),
+    ]
+    out, heads = {}, config.num_attention_heads
+    for name, tensor in w.items():
+        for a, b in names:
+            name = name.replace(a, b)
+        if "query_key_value" not in name:
+            out[name] = tensor
+            continue
+        # [heads, 3, head dim, ...], as its attention views it
+        each = tensor.view(heads, 3, -1, *tensor.shape[1:])
+        for k, part in enumerate("qkv"):
+            out[name.replace("query_key_value", part)] = each[:, k].flatten(0, 1)
+    return out
+
+
+def canonical_phi(w, config):
+    names = [
+        ("model.embed_tokens", "embedding"), ("model.final_layernorm", "final_norm"),
+        ("model.layers.", "layers."), ("lm_head", "head"),
+        ("input_layernorm", "attention_norm"), ("self_attn.dense", "attention.o"),
+        ("self_attn.", "attention."), ("_proj.", "."), ("fc1", "up"), ("fc2", "down"),
+    ]
+    out = {}
+    for name, tensor in w.items():
+        for a, b in names:
+            name = name.replace(a, b)
+        out[name] = tensor
+    return out
+
+
 def models(chosen):
     for family, config in FAMILIES.items():
         if chosen and family not in chosen:
@@ -233,7 +282,10 @@ def models(chosen):
             if extra not in ("model.safetensors",):
                 os.remove(os.path.join(family, extra))
         w = safetensors.torch.load_file(f"{family}/model.safetensors")
-        make = {"gpt2": canonical_gpt2, "bert": canonical_bert}.get(family, canonical_llama)
+        make = {
+            "gpt2": canonical_gpt2, "bert": canonical_bert,
+            "gpt_neox": canonical_gpt_neox, "phi": canonical_phi,
+        }.get(family, canonical_llama)
         out = {k: t.contiguous() for k, t in make(w, config).items()}
         safetensors.torch.save_file(out, f"{family}.canonical.safetensors",
                                     metadata={"format": "pt"})

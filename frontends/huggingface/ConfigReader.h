@@ -1,0 +1,96 @@
+//===- ConfigReader.h - A model from a config.json --------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Shared by ReadConfig.cpp and ReadLayers.cpp; not for other folders.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_HUGGINGFACE_CONFIGREADER_H
+#define HOCKET_FRONTENDS_HUGGINGFACE_CONFIGREADER_H
+
+#include "frontends/huggingface/ConfigJson.h"
+#include "frontends/huggingface/Families.h"
+#include "frontends/spec/LoadSpec.h"
+#include "frontends/spec/model/ListedLayers.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hocket::huggingface {
+
+/// Reads the fields of one model; each knows the key that it came from.
+class ConfigReader {
+public:
+  ConfigReader(const ConfigJson &config, const Family &family)
+      : config(config), family(family),
+        loaded{spec::Spec(), spec::FieldLocations(config.fileName())} {}
+
+  StatusOr<spec::LoadedSpec> read();
+
+private:
+  Status readRow(const Row &row);
+  Status readActivation();
+  Status readRopes();
+  Status readLocalRope();
+  /// `within` is the rope that is set, in `loaded`: "model.rope.".
+  Status readRope(const std::string &key, const std::string &within);
+  Status readScaling(const std::string &key, const std::string &type,
+                     const std::string &within);
+  Status readLayers();
+  Status readWindows();
+  Status readLayerTypes();
+  Status readMixedRope();
+  Status readExpertLayers();
+  Status readSharedExpert();
+  Status readScales();
+  Status readEncoder();
+  Status readBranches();
+  Status refuseUnsupported();
+  Status refusePartialRotary();
+  /// The whole numbers of the list `key`, or nothing where it is absent.
+  StatusOr<const IntegerList *> integers(const std::string &key) const;
+  /// Refuses a list of another length than the model has layers.
+  Status checkLength(const std::string &key, size_t length) const;
+
+  /// Sets the field `path` to the value of `key`, which is there.
+  Status assign(const std::string &key, const std::string &path);
+
+  Status error(int constraint, const std::string &key,
+               const std::string &text) const {
+    return invalidArgument(config.place(key).str() + ": H" +
+                           std::to_string(constraint) + ": " + text);
+  }
+  Status wrongType(const std::string &key, const std::string &expected) const {
+    return error(3, key,
+                 key + " is " + describe(*config.find(key)) + "; write " +
+                     expected);
+  }
+  /// Whether `key` is `true`; an error where it is no boolean.
+  StatusOr<bool> flag(const std::string &key, bool absent) const;
+
+  /// Whether there are as many layers as S4 allows, so that they can be listed.
+  bool hasSoundLayers() const {
+    return loaded.spec.model().layers() >= 1 &&
+           loaded.spec.model().layers() <= mostLayers;
+  }
+
+  static constexpr int64_t mostLayers = 1 << 16; ///< S4.
+
+  const ConfigJson &config;
+  const Family &family;
+  spec::LoadedSpec loaded;
+  std::vector<spec::ListedLayer> layers;
+  int64_t window = 0;    ///< Of layers that have one; 0: there is none.
+  spec::Rope localRope;  ///< Of the same, with LocalRope.
+  std::string differing; ///< The key that says how layers differ.
+};
+
+} // namespace hocket::huggingface
+
+#endif // HOCKET_FRONTENDS_HUGGINGFACE_CONFIGREADER_H
