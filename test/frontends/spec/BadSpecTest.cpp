@@ -312,8 +312,8 @@ const BadOverride badOverrides[] = {
      "S98: branches side by side read norms of the layer's input; write "
      "norm_position: PRE, or branches: SEQUENTIAL"},
     {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
-     "branches: PARALLEL layer_kinds { name: \"mlp\" mixer: NO_MIXER } "
-     "pattern: \"mlp*2\" }",
+     "branches: PARALLEL layer_kinds { name: \"a\" } layer_kinds { "
+     "name: \"b\" mixer: NO_MIXER } pattern: \"a b\" }",
      "S98: a layer without attention or without a feed-forward branch has "
      "nothing to put beside the other; write branches: SEQUENTIAL, or give "
      "every kind of layer both"},
