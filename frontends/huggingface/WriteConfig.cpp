@@ -172,6 +172,7 @@ static Model essence(Model model, bool learnedPositions) {
     model.mutable_moe()->clear_z_loss();
     model.mutable_moe()->clear_expert_capacity_bound();
     model.mutable_moe()->clear_beyond_bound();
+    model.mutable_moe()->clear_router_dtype();
   }
   if (!learnedPositions)
     model.clear_max_positions(); // A limit, not a size.

@@ -30,6 +30,7 @@ Status SettingsReader::readRouter() {
       HOCKET_RETURN_IF_ERROR(
           assignSize("moe_router_group_topk", "model.moe.topk_groups"));
   }
+  HOCKET_RETURN_IF_ERROR(readRouterTraining());
   std::string balancing = text("moe_router_load_balancing_type", "");
   if (isSet("moe_aux_loss_coeff") &&
       (balancing == "aux_loss" || balancing == "seq_aux_loss")) {
@@ -40,6 +41,29 @@ Status SettingsReader::readRouter() {
   }
   if (isSet("moe_z_loss_coeff"))
     return assignReal("moe_z_loss_coeff", "model.moe.z_loss");
+  return okStatus();
+}
+
+/// What of a router counts in training alone.
+Status SettingsReader::readRouterTraining() {
+  const char *balancing = "moe_router_load_balancing_type";
+  std::string kind = text(balancing, "none");
+  if (kind == "global_aux_loss")
+    return error(balancing, "is 'global_aux_loss', whose loads are those of "
+                            "the whole step, known when it is over; supported "
+                            "are seq_aux_loss, aux_loss and none");
+  if (kind != "none" && kind != "aux_loss" && kind != "seq_aux_loss")
+    return error(balancing, "is '" + kind +
+                                "'; supported are seq_aux_loss, aux_loss and "
+                                "none");
+  if (isSet("moe_input_jitter_eps"))
+    return error("moe_input_jitter_eps",
+                 "is set; a router's input has no noise here");
+  std::string dtype = text("moe_router_dtype", "");
+  if (dtype == "fp32")
+    moe().set_router_dtype(spec::Moe::FP32);
+  else if (!dtype.empty())
+    return error("moe_router_dtype", "is '" + dtype + "'; supported is fp32");
   return okStatus();
 }
 

@@ -33,6 +33,8 @@ private:
   /// biases of routers, and counts of labels, through views and calls.
   void findWide();
   void markWide(Value value);
+  /// Has a router's linear layer read its input in f32, and its f32 weight.
+  void widen(RouterOp router);
 
   /// Makes reads of parameters read their working copies.
   void redirectReads();
@@ -74,6 +76,18 @@ void Narrowing::markWide(Value value) {
   });
 }
 
+void Narrowing::widen(RouterOp router) {
+  auto linear = router.getLogits().getDefiningOp<LinearOp>();
+  if (!router.getWide() || !linear)
+    return;
+  OpBuilder builder(linear);
+  auto input = builder.create<CastOp>(
+      linear.getLoc(), linear.getInput().getType(), linear.getInput());
+  linear.getInputMutable().assign(input);
+  wide.insert(input.getResult()); // Of what it reads, nothing stays wide.
+  markWide(linear.getWeight());
+}
+
 void Narrowing::findWide() {
   module.walk([&](Operation *op) {
     if (auto norm = dyn_cast<NormOp>(op)) {
@@ -85,6 +99,7 @@ void Narrowing::findWide() {
       markWide(op->getResult(0));
     } else if (auto router = dyn_cast<RouterOp>(op)) {
       wide.insert(router.getLogits()); // A GEMM's result, not its operands.
+      widen(router);
       markWide(router.getBias());
     } else if (auto loss = dyn_cast<CrossEntropyOp>(op)) {
       markWide(loss.getCount());

@@ -112,7 +112,7 @@ const Row rows[] = {
      {{"One", "", 2}, {"Dp2", "dp=2", 2}, {"Tp2", "tp=2", 2}}, mxfp8},
     {{"BlocksOfExperts",
       GPT "hidden: 64 heads: 2 mlp_bias: false "
-          "moe { experts: 4 top_k: 2 ffn: 64 } "},
+          "moe { experts: 4 top_k: 2 ffn: 64 router_dtype: FP32 } "},
      {{"One", "", 2}, {"Ep2", "dp=2,ep=2", 2}}, mxfp8},
     {{"SquareBlocks", GPT "hidden: 144 heads: 2 ffn: 200 "},
      {{"One", "", 2}, {"Dp2", "dp=2", 2}}, blockwise},

@@ -196,6 +196,12 @@ class MegatronErrorsTest(unittest.TestCase):
             ("args.window_size is not (tokens before, 0)", {"window_size": (3, 3)}),
             ("args.moe_layer_freq is neither a number of layers nor a list with a 0 or a 1 for "
              "each of the 4", {"num_experts": 2, "moe_layer_freq": [1, 0]}),
+            ("args.moe_router_load_balancing_type is 'sinkhorn'",
+             {"num_experts": 2, "moe_router_load_balancing_type": "sinkhorn"}),
+            ("args.moe_router_load_balancing_type is 'global_aux_loss', whose loads",
+             {"num_experts": 2, "moe_router_load_balancing_type": "global_aux_loss"}),
+            ("args.moe_input_jitter_eps is set", {"num_experts": 2, "moe_input_jitter_eps": 0.01}),
+            ("args.moe_router_dtype is 'fp64'", {"num_experts": 2, "moe_router_dtype": "fp64"}),
             ("args.no_rope_freq has a number that", {"no_rope_freq": [0, 2, 0, 1]}),
             ("args.window_attn_skip_freq is neither", {"window_attn_skip_freq": -1}),
             ("args.tensor_model_parallel_size is no whole", {"tensor_model_parallel_size": "two"}),

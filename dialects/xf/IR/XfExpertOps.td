@@ -61,6 +61,9 @@ def Xf_RouterOp : Xf_ModelOp<"router"> {
     `renormalise`, times `scale`. Gradients pass through the weights, not
     through the choice.
 
+    With `wide`, training in a narrow type computes the linear layer that makes
+    the logits in f32, from its f32 weight, forward and backward.
+
     ```mlir
     %w, %e = xf.router %l {renormalise, scale = 1.0, scores = #xf.router_scores<softmax>, top_k = 2 : i64} : (tensor<4x256x8xf32>) -> (tensor<4x256x2xf32>, tensor<4x256x2xi32>)
     ```
@@ -72,7 +75,8 @@ def Xf_RouterOp : Xf_ModelOp<"router"> {
                        UnitAttr:$renormalise,
                        DefaultValuedAttr<I64Attr, "1">:$groups,
                        DefaultValuedAttr<I64Attr, "1">:$topk_groups,
-                       F64Attr:$scale);
+                       F64Attr:$scale,
+                       UnitAttr:$wide);
   let results = (outs Xf_Tensor:$weights, Xf_Ids:$experts);
 }
 

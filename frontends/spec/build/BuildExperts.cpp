@@ -177,7 +177,8 @@ Value ModelBuilder::buildExperts(Value input) {
       builder.getI64IntegerAttr(moe.top_k()), scores,
       moe.renormalise() ? builder.getUnitAttr() : UnitAttr(),
       builder.getI64IntegerAttr(moe.groups()),
-      builder.getI64IntegerAttr(moe.topk_groups()), real(moe.scale()));
+      builder.getI64IntegerAttr(moe.topk_groups()), real(moe.scale()),
+      moe.router_dtype() == Moe::FP32 ? builder.getUnitAttr() : UnitAttr());
   if (countsChoices() || (addsLoss() && moe.aux_loss() > 0))
     expertCounts = builder.create<xf::ExpertCountsOp>(location, loadType(),
                                                       router.getExperts());

@@ -65,3 +65,20 @@ func.func @forward(%tokens: tensor<1x4xi32>, %labels: tensor<1x4xi32>) -> tensor
   %loss, %lse = xf.cross_entropy %logits, %labels {valid_vocab = 16 : i64} : (tensor<1x4x16xf32>, tensor<1x4xi32>) -> (tensor<f32>, tensor<1x4xf32>)
   return %loss : tensor<f32>
 }
+
+// A wide router reads its input in f32, and the f32 weight; what else reads the
+// input reads it as it is.
+// CHECK-LABEL: func.func @wide(
+// CHECK-SAME: %[[X:.*]]: tensor<1x4x8xbf16>
+// CHECK: %[[W:.*]] = xf.read @router : tensor<6x8xf32>
+// CHECK: %[[C:.*]] = xf.cast %[[X]] : (tensor<1x4x8xbf16>) -> tensor<1x4x8xf32>
+// CHECK: xf.linear %[[C]], %[[W]] : (tensor<1x4x8xf32>, tensor<6x8xf32>) -> tensor<1x4x6xf32>
+// CHECK: xf.add %[[X]], %[[X]] : (tensor<1x4x8xbf16>, tensor<1x4x8xbf16>)
+xf.variable @router : tensor<6x8xf32> {kind = #xf.variable_kind<parameter>, role = #xf.parameter_role<router>}
+func.func @wide(%x: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {
+  %w = xf.read @router : tensor<6x8xf32>
+  %l = xf.linear %x, %w : (tensor<1x4x8xf32>, tensor<6x8xf32>) -> tensor<1x4x6xf32>
+  %v, %e = xf.router %l {scale = 1.0, scores = #xf.router_scores<softmax>, top_k = 2 : i64, wide} : (tensor<1x4x6xf32>) -> (tensor<1x4x2xf32>, tensor<1x4x2xi32>)
+  %y = xf.add %x, %x : (tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  return %y, %v : tensor<1x4x8xf32>, tensor<1x4x2xf32>
+}
