@@ -340,28 +340,28 @@ void addArguments(CLI::App &command, CheckpointArguments &arguments,
 
 void addExportOptions(CLI::App &command, CheckpointArguments &arguments) {
   wantOneOf(command.add_option("--format", arguments.format,
-                               "What the folder is: a model, with which "
-                               "adapters are merged, or PEFT's of the "
-                               "adapters alone"),
+                               "The kind of folder: a model, with adapters "
+                               "merged into it, or PEFT's, with only the "
+                               "adapters"),
             {"huggingface", "peft"})
       ->capture_default_str();
   command
       .add_option("--base", arguments.base,
-                  "With --format peft: what adapter_config.json calls the "
-                  "model that the adapters belong to")
+                  "With --format peft: the name of the adapters' model in "
+                  "adapter_config.json")
       ->type_name("NAME");
   wantOneOf(command.add_option("--dtype", arguments.dtype,
                                "The type of the weights, rounded to nearest"),
             {"float32", "bfloat16", "float16"})
       ->capture_default_str();
   wantPositive(command.add_option("--max-shard-size", arguments.fileGigabytes,
-                                  "The most that a file of weights holds; "
-                                  "more are written with an index"),
+                                  "The largest size of a file of weights; "
+                                  "several files get an index"),
                1e6)
       ->type_name("GB")
       ->capture_default_str();
   wantPath(command.add_option("--tokenizer", arguments.tokenizer,
-                              "Carry these files along: a folder with a "
+                              "Copy these files too: a folder with a "
                               "tokenizer and a generation_config.json, or "
                               "one file"))
       ->type_name("PATH");
@@ -372,8 +372,8 @@ void addExportOptions(CLI::App &command, CheckpointArguments &arguments) {
 void hocket::registerCheckpoint(CLI::App &app, Status &result) {
   auto exporting = std::make_shared<CheckpointArguments>();
   auto importing = std::make_shared<CheckpointArguments>();
-  CLI::App *command = addCommand(
-      app, "checkpoint", "Look at checkpoints, compare and convert them");
+  CLI::App *command =
+      addCommand(app, "checkpoint", "Inspect, compare and convert checkpoints");
   command->require_subcommand(1);
   registerCheckpointTools(*command, result);
   CLI::App *out =
@@ -388,8 +388,8 @@ void hocket::registerCheckpoint(CLI::App &app, Status &result) {
   addExportOptions(*out, *exporting);
   out->callback([exporting, &result] { result = runExport(*exporting); });
   CLI::App *in = addCommand(*command, "import",
-                            "Make a checkpoint of a Hugging Face folder or of "
-                            "one of Megatron-LM's checkpoints");
+                            "Make a checkpoint from a Hugging Face folder or "
+                            "a Megatron-LM checkpoint");
   in->footer("Example:\n  hocket checkpoint import Qwen3-0.6B -o start\n  "
              "hocket train Qwen3-0.6B --data data/books --load start --save "
              "run\n  hocket checkpoint import megatron-run -o start\n  hocket "
@@ -400,12 +400,12 @@ void hocket::registerCheckpoint(CLI::App &app, Status &result) {
       "that Megatron-LM saved to, or an iteration of it, legacy or "
       "torch_dist");
   in->add_option("--base", importing->base,
-                 "Of adapters: the model that they belong to, a Hugging Face "
-                 "folder or a checkpoint")
+                 "For adapters: the model that they belong to, a Hugging "
+                 "Face folder or a checkpoint")
       ->type_name("DIR");
   importing->format = "auto";
   wantOneOf(in->add_option("--format", importing->format,
-                           "What the folder is; auto: what its files say"),
+                           "The kind of folder; auto: as its files show"),
             {"auto", "huggingface", "megatron", "peft"})
       ->capture_default_str();
   in->callback([importing, &result] { result = runImport(*importing); });

@@ -410,25 +410,25 @@ void addTargetOptions(CLI::App &command, CompileArguments &arguments) {
   CompileRequest &request = arguments.request;
   command
       .add_option("--target", request.target,
-                  "What it runs on: cpu, or cuda (NVIDIA GPUs). Default: "
-                  "the specification's cluster.device, cpu where it has none")
+                  "What the program runs on: cpu, or cuda (NVIDIA GPUs). "
+                  "Default: the specification's cluster.device, or cpu")
       ->type_name("cpu|cuda")
       ->group(targetOptions);
   command
       .add_option("--arch", request.architectures,
-                  "Machine code for these alone. cpu: x86-64-v4 (AVX-512), "
-                  "x86-64-v3 (AVX2) or native, what this machine runs; both "
-                  "if not given. cuda: sm_80, sm_90a, ...; takes NVRTC. What "
-                  "an executable for GPUs has none for is compiled where it "
-                  "is loaded")
+                  "Make machine code only for these. cpu: x86-64-v4 "
+                  "(AVX-512), x86-64-v3 (AVX2) or native, this machine's; "
+                  "default: the first two. cuda: sm_80, sm_90a, ...; needs "
+                  "NVRTC. For other GPUs the source is compiled when the "
+                  "executable is loaded")
       ->type_name("NAMES")
       ->delimiter(',')
       ->group(targetOptions);
   command
       .add_flag("--invariant-gemms", request.invariantGemms,
-                "cuda: compute the GEMMs of forward passes by a kernel of one "
-                "tile, so that no bit depends on the number of rows, as on "
-                "CPUs. Slower than cuBLASLt (docs/gpus.md)")
+                "cuda: compute forward GEMMs with a kernel of one tile size, "
+                "so that no bit depends on the number of rows, as on CPUs. "
+                "Slower than cuBLASLt (docs/gpus.md)")
       ->group(targetOptions);
   command
       .add_option("--emit", arguments.emit,
@@ -443,16 +443,17 @@ constexpr uint64_t mostPrefillTokens = uint64_t(1) << 20;
 void addEntryOptions(CLI::App &command, CompileArguments &arguments) {
   command
       .add_option("--entries", arguments.entries,
-                  "What the program does: train, generate (write by a cache of "
-                  "keys and values; evaluate), or both. Default: train")
+                  "What the program does: train, generate (text with a cache "
+                  "of keys and values, and evaluation), or both. Default: "
+                  "train")
       ->type_name("NAMES")
       ->delimiter(',')
       ->group(targetOptions);
   wantWhole(command.add_option("--prefill-tokens",
                                arguments.request.entries.prefillTokens,
-                               "Tokens of prompts that a rank takes in at a "
-                               "time. Default: 128, or the sequence length if "
-                               "that is less"),
+                               "Prompt tokens that a rank processes at a "
+                               "time. Default: 128, or the sequence length "
+                               "if that is less"),
             1, mostPrefillTokens)
       ->type_name("N")
       ->group(targetOptions);
@@ -475,8 +476,8 @@ void addPhaseOptions(CLI::App &command, CompileArguments &arguments) {
       ->type_name("DIR")
       ->group(phaseOptions);
   wantPath(command.add_option("--fusion-report", request.fusionReport,
-                              "Write what was fused, and what stopped the "
-                              "rest"))
+                              "Write what was fused, and what prevented "
+                              "other fusions"))
       ->type_name("FILE")
       ->group(phaseOptions);
   command
@@ -496,20 +497,20 @@ void hocket::registerCompile(CLI::App &app, Status &result) {
   command->add_option("SPEC", request.input, "What to compile")->required();
   command
       ->add_option("-o,--output", arguments->output,
-                   "The executable, or the text of --compile-to's level "
-                   "(- for standard output); with --plan auto it may be left "
-                   "out")
+                   "The executable, or the text of the level of --compile-to "
+                   "(- for standard output); optional with --plan auto")
       ->type_name("FILE");
   command->add_flag("--json", arguments->json, "Print the summary as JSON");
   addSpecOptions(*command, request.spec);
   command
       ->add_option("--cluster", arguments->search.cluster,
-                   "With --plan auto: what the plan is searched for")
+                   "With --plan auto: the system to find a plan for")
       ->type_name("SYSTEM:DEVICES")
       ->group(planOptions);
   command
       ->add_option("--memory-margin", arguments->margin,
-                   "Of a device's memory, what a searched plan leaves free")
+                   "With --plan auto: the share of a device's memory to "
+                   "leave free")
       ->type_name("SHARE")
       ->capture_default_str()
       ->group(planOptions);

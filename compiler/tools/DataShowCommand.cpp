@@ -106,13 +106,13 @@ void hocket::registerDataShow(CLI::App &data, Status &result) {
   command->footer("Example:\n  hocket data show data/books --spec "
                   "nano.textproto --split train --samples 0:4 --json");
   command->add_option("PREFIX", arguments->prefix,
-                      "Token files made by `hocket data prepare`, or a blend: "
-                      "WEIGHT PREFIX WEIGHT PREFIX ..., or @FILE that "
-                      "holds these words. Default: training.data.train of the "
+                      "Token files made by `hocket data prepare`, or a "
+                      "blend: WEIGHT PREFIX WEIGHT PREFIX ..., or @FILE with "
+                      "these words. Default: training.data.train of the "
                       "specification");
   command
       ->add_option("--valid-data", arguments->validData,
-                   "As train has it: what --split valid shows, and all of "
+                   "As for train: the data of --split valid; then all of "
                    "PREFIX is for training. Default: training.data.valid of "
                    "the specification")
       ->type_name("PREFIX");
@@ -137,6 +137,6 @@ void hocket::registerDataShow(CLI::App &data, Status &result) {
                    "that the data was prepared with")
       ->type_name("PATH")
       ->capture_default_str();
-  command->add_flag("--json", arguments->json, "A JSON object a line");
+  command->add_flag("--json", arguments->json, "One JSON object per line");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

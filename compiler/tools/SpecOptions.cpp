@@ -52,9 +52,9 @@ void hocket::addSpecOptions(CLI::App &command, spec::LoadOptions &options) {
   addOverrides(command, options.overrides);
   command
       .add_option("--plan", options.planPath,
-                  "A plan in place of the spec's own: a file (textproto), or "
-                  "short, as in\ntp=2,pp=4,v=2,zero=1; compile takes auto too: "
-                  "searched for --cluster")
+                  "A plan instead of the spec's own: a file (textproto), or "
+                  "the short form\ntp=2,pp=4,v=2,zero=1. compile also takes "
+                  "auto: a search for --cluster")
       ->type_name("PLAN")
       ->group(planOptions);
   for (const spec::PlanFlagInfo &flag : spec::planFlags()) {

@@ -32,9 +32,9 @@ struct StrategyExportArguments {
 constexpr const char *exportDetails =
     R"(SPEC is a specification (textproto), a Hugging Face folder with config.json, or
 xf IR (.mlir). Its forward and backward pass over one microbatch become the ops
-whose strategies are chosen. The mesh is that of --mesh, of the axes dp and tp,
-and `hocket compile --shardings` takes what is chosen then. With --axes it is any
-mesh, for a bound: every call of an op chooses by itself, and nothing compiles it.
+whose strategies are chosen. The mesh is that of --mesh, with the axes dp and
+tp; `hocket compile --shardings` can compile the choice. With --axes it is any mesh,
+for a bound: every call of an op chooses by itself, and the choice is not compiled.
 
 Examples:
   hocket strategy export examples/gpt2-124m/spec.textproto --mesh dp=2,tp=4 \
@@ -111,11 +111,12 @@ void hocket::registerStrategyExport(CLI::App &strategy, Status &result) {
   command
       ->add_option("--axes", arguments->axes,
                    "Any mesh, the slowest axis first: data=2,model=4; "
-                   "without it the plan's, which compiles")
+                   "default: the plan's mesh, for which choices can be "
+                   "compiled")
       ->type_name("AXES");
   command
       ->add_option("--cluster", arguments->cluster,
-                   "What times and memory are those of: h100:8")
+                   "The system whose times and memory are used: h100:8")
       ->type_name("SYSTEM:DEVICES")
       ->required();
   addSpecOptions(*command, arguments->request.spec);

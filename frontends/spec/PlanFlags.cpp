@@ -37,8 +37,8 @@ const std::vector<PlanFlagInfo> &spec::planFlags() {
        "an expert. Default: 1 of each, etp: as tp",
        true},
       {"--virtual-stages",
-       "Chunks of the model on each pipeline rank: more of them shrink the\n"
-       "pipeline's bubble, for memory and traffic. Default: 1",
+       "Chunks of the model on each pipeline rank. More chunks shrink the\n"
+       "pipeline's bubble, but cost memory and traffic. Default: 1",
        true},
       {"--schedule",
        "gpipe, 1f1b, interleaved-1f1b, zb-h1, zb-h2, zb-v, dualpipe-v, list, "
@@ -46,32 +46,29 @@ const std::vector<PlanFlagInfo> &spec::planFlags() {
        "file. Default: interleaved-1f1b with several virtual stages, else 1f1b",
        true},
       {"--microbatches",
-       "Microbatches of a step on each rank of dp: sets the global batch to "
-       "as\n"
-       "many times training.micro_batch_size * dp",
+       "Microbatches of a step on each dp rank: sets the global batch to\n"
+       "N * training.micro_batch_size * dp",
        true},
       {"--sequence-parallel",
-       "Norms and dropout on shards of the sequence, over tp: less memory for\n"
+       "Shard norms and dropout along the sequence, over tp: less memory for\n"
        "the same traffic",
        false},
       {"--zero",
-       "0 to 3: what is sharded over dp. 1: the optimizer's state, 2: "
-       "gradients\n"
-       "too, 3: parameters too. Default: 0, nothing",
+       "What is sharded over dp. 0: nothing, 1: optimizer state, 2: also\n"
+       "gradients, 3: also parameters. Default: 0",
        true},
       {"--cp-strategy",
-       "allgather, ring or alltoall: how attention sees the whole sequence "
-       "over\n"
-       "cp. Default: allgather",
+       "How attention gets the whole sequence over cp: allgather, ring or\n"
+       "alltoall. Default: allgather",
        true},
       {"--shardings",
        "A file of `hocket strategy solve --shardings`: how parameters and ops\n"
-       "are split over dp and tp, in place of what the other flags imply",
+       "are split over dp and tp, instead of as the other flags imply",
        true},
       {"--recompute",
-       "What backward computes again instead of keeping: none; selective: the\n"
+       "What backward recomputes instead of keeping: none; selective: the\n"
        "--recompute-modules; full: layers from their inputs; auto: the least\n"
-       "with which the peak fits --memory. Default: none",
+       "that makes the peak fit --memory. Default: none",
        true},
       {"--recompute-modules",
        "With --recompute selective, a list of core_attn, layernorm, mlp,\n"
@@ -80,13 +77,15 @@ const std::vector<PlanFlagInfo> &spec::planFlags() {
        true},
       {"--recompute-method",
        "With --recompute full. uniform: all layers, of saved inputs\n"
-       "--recompute-num-layers apart; block: the first so many layers of each\n"
-       "stage, the others not at all. Default: uniform",
+       "--recompute-num-layers apart; block: only the first\n"
+       "--recompute-num-layers layers of each stage. Default: uniform",
        true},
-      {"--recompute-num-layers", "The number of that. Default: 1", true},
+      {"--recompute-num-layers",
+       "The number for --recompute-method. Default: 1", true},
       {"--memory",
-       "Bytes that a device has, e.g. 80GiB, 500MB or 1000000. A plan whose\n"
-       "peak is larger is refused, with plans that fit",
+       "Memory of a device, e.g. 80GiB, 500MB or 1000000. A plan whose peak "
+       "is\n"
+       "larger is refused, and the error lists plans that fit",
        true},
   };
   return table;

@@ -156,19 +156,18 @@ static Status run(const AskArguments &arguments) {
 
 void hocket::registerAsk(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<AskArguments>();
-  CLI::App *command =
-      addCommand(app, "ask", "Have the model of a server write");
+  CLI::App *command = addCommand(app, "ask", "Generate text through a server");
   command
       ->add_option("URL", arguments->url,
                    "Where `hocket serve`, or another server with OpenAI's "
                    "/v1/completions, listens: http://HOST:PORT")
       ->required();
   wantText(command->add_option("--prompt", arguments->prompt,
-                               "The text to go on from; without it, at a "
-                               "terminal, each line that is typed"))
+                               "The text to continue; without it, at a "
+                               "terminal, each line that you type"))
       ->type_name("PROMPT");
   wantPath(command->add_option("--key-file", arguments->keyFile,
-                               "The server's key is the first line of this"))
+                               "A file whose first line is the server's key"))
       ->type_name("FILE");
   addWritingOptions(*command, *arguments);
   command->footer(

@@ -352,15 +352,15 @@ void hocket::registerCheckpointTools(CLI::App &checkpoint, Status &result) {
               result, runInspect);
   addJson(*command, *inspected);
   command->add_flag("--stats", inspected->statistics,
-                    "Read every tensor: least, greatest, mean, root of the "
-                    "mean square, how many elements are not finite");
+                    "Read every tensor: minimum, maximum, mean, root mean "
+                    "square, number of elements that are not finite");
   command->add_flag("--spec", inspected->spec,
                     "Print the specification of the run, and nothing else");
   command->footer("Example:\n  hocket checkpoint inspect run --stats");
 
   auto verified = std::make_shared<CheckpointToolArguments>();
   command = addTool(checkpoint, "verify",
-                    "Read every byte: is it as it was saved? Exit status 0, or "
+                    "Check every byte against its digest. Exit status 0, or "
                     "1 with the reason",
                     verified, result, runVerify);
   addJson(*command, *verified);
@@ -375,8 +375,9 @@ void hocket::registerCheckpointTools(CLI::App &checkpoint, Status &result) {
   command->add_flag("--weights-only", compared->weightsOnly,
                     "Leave out the optimizer's state");
   wantPositive(command->add_option("--tolerance", compared->tolerance,
-                                   "Also 0 where no tensor's difference has a "
-                                   "norm of more than this share of its own"),
+                                   "Exit status 0 also if the norm of each "
+                                   "tensor's difference is at most this "
+                                   "share of the tensor's norm"),
                1e6)
       ->type_name("SHARE");
   addJson(*command, *compared);
@@ -394,9 +395,10 @@ void hocket::registerCheckpointTools(CLI::App &checkpoint, Status &result) {
                   "merge run -o whole --weights-only");
 
   auto resharded = std::make_shared<CheckpointToolArguments>();
-  command =
-      addTool(checkpoint, "reshard", "Write a checkpoint as that many files",
-              resharded, result, runReshard);
+  command = addTool(checkpoint, "reshard",
+                    "Write a checkpoint as a given number "
+                    "of files",
+                    resharded, result, runReshard);
   addOutput(*command, *resharded);
   wantWhole(command->add_option("--shards", resharded->shards,
                                 "Files of weights, and as many of optimizer "

@@ -18,10 +18,10 @@ void hocket::addDeviceOptions(CLI::App &command, DeviceArguments &arguments) {
   CLI::Option *cluster =
       command
           .add_option("--cluster", arguments.cluster,
-                      "A system that is shipped (a100, b200, h100, ...) or a "
-                      "file that describes one, as in h100:1024; prices "
-                      "instructions as `hocket plan` prices plans. Not with "
-                      "the numbers of a device")
+                      "A shipped system (a100, b200, h100, ...) or a file "
+                      "that describes one, as in h100:1024. Prices "
+                      "instructions as `hocket plan` prices plans. Not "
+                      "together with the numbers of a device")
           ->type_name("SYSTEM:DEVICES")
           ->group(deviceOptions);
   auto add = [&](const char *name, auto &to, const char *help) {
@@ -44,10 +44,12 @@ void hocket::addDeviceOptions(CLI::App &command, DeviceArguments &arguments) {
   wantWhole(add("--ranks-per-node", device.ranksPerNode,
                 "Ranks of a machine; 0: all"),
             0, mostRanks);
-  wantNumber(add("--latency", device.messageSeconds, "Of a message"), 0,
+  wantNumber(add("--latency", device.messageSeconds, "Latency of a message"), 0,
              mostSeconds)
       ->type_name("SECONDS");
-  wantNumber(add("--overhead", device.launchSeconds, "To start an instruction"),
+  wantNumber(add("--overhead", device.launchSeconds,
+                 "Time to start an "
+                 "instruction"),
              0, mostSeconds)
       ->type_name("SECONDS");
 }

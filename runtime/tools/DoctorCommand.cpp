@@ -257,7 +257,7 @@ static Status run(bool json) {
 void hocket::registerDoctor(CLI::App &app, Status &result) {
   auto json = std::make_shared<bool>(false);
   CLI::App *command = addCommand(
-      app, "doctor", "Show what is found on this machine, and what is missing");
+      app, "doctor", "Show what this machine has, and what is missing");
   command->add_flag("--json", *json, "Print the findings as JSON");
   command->footer("Example:\n  hocket doctor");
   command->callback([json, &result] { result = run(*json); });

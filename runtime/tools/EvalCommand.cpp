@@ -152,16 +152,16 @@ static void registerPerplexity(CLI::App &eval, Status &result,
   addModelTokenizer(*command, arguments->tokenizer);
   wantWhole(command->add_option(
                 "--stride", arguments->stride,
-                "Tokens from the beginning of one window to that of the next; "
-                "a small one gives every token more context, and takes longer "
-                "(default: half a window, which is as long as the program's "
-                "sequences)"),
+                "Tokens from the start of one window to the start of the "
+                "next. A smaller stride gives tokens more context, and takes "
+                "longer (default: half a window; a window is as long as the "
+                "program's sequences)"),
             1)
       ->type_name("N");
   command->add_flag("--wikitext", arguments->wikiText,
-                    "The text is WikiText as it is distributed: put its words "
-                    "together again, as Megatron-LM does, and count them as "
-                    "they were");
+                    "The text is WikiText as it is distributed: restore the "
+                    "original text, as Megatron-LM does, and count its words "
+                    "as they were");
   addCommonOptions(*command, *arguments);
   command->footer("Example:\n  hocket eval perplexity --load run --data "
                   "wiki.test.tokens --wikitext --tokenizer gpt2 --stride 32");
@@ -305,13 +305,13 @@ static void registerLoss(CLI::App &eval, Status &result,
             {"train", "valid", "test", "all"})
       ->capture_default_str();
   wantWhole(command->add_option("--samples", arguments->samples,
-                                "How many sequences, from the first; 0: every "
-                                "one (default: what training validates on, or "
-                                "every one if it does not)"))
+                                "How many sequences, from the first; 0: all "
+                                "(default: as many as training validates on, "
+                                "or all)"))
       ->type_name("N");
   command->add_flag("--each", arguments->each,
-                    "With --json, tell each sample's tokens and their "
-                    "log-probabilities, too");
+                    "With --json, also print each sample's tokens and their "
+                    "log-probabilities");
   addCommonOptions(*command, *arguments);
   command->footer("Example:\n  hocket eval loss --load run --data data/books "
                   "--split test --samples 0");
@@ -385,9 +385,10 @@ static Status runLambada(LambadaArguments &arguments) {
 static void registerLambada(CLI::App &eval, Status &result,
                             ProgramResolver resolver) {
   auto arguments = std::make_shared<LambadaArguments>(std::move(resolver));
-  CLI::App *command =
-      addEval(eval, "lambada", "Whether the last word of a passage is guessed",
-              *arguments);
+  CLI::App *command = addEval(eval, "lambada",
+                              "Whether the last word of a passage is "
+                              "predicted",
+                              *arguments);
   addFile(*command, arguments->file,
           "JSON lines, each with a passage as its \"text\"");
   addModelTokenizer(*command, arguments->tokenizer);

@@ -74,7 +74,7 @@ void hocket::registerExplain(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<ExplainArguments>();
   CLI::App *command =
       addCommand(app, "explain",
-                 "Say why a tensor is sharded as it is, what made a "
+                 "Explain why a tensor is sharded as it is, what made a "
                  "collective necessary, or what a rule of an error means");
   command
       ->add_option("FILE", arguments->path,
@@ -83,8 +83,8 @@ void hocket::registerExplain(CLI::App &app, Status &result) {
       ->required();
   command->add_option(
       "NAME", arguments->name,
-      "A tensor, a kind of collective (all_gather), send, a group (tp) or a\n"
-      "place (forward_0:12). Without one: what can be asked about");
+      "A tensor, a kind of collective (all_gather), send, a group (tp) or an\n"
+      "instruction (forward_0:12). Without it, all names are listed");
   command->add_flag("--json", arguments->json, "As JSON");
   command->footer("Example:\n  hocket explain S22\n  hocket explain model.hkx "
                   "layers.3.attention.q.weight\n  hocket explain model.hkx "

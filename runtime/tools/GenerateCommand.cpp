@@ -285,38 +285,44 @@ static Status converse(GenerateArguments &arguments) {
 void hocket::registerGenerate(CLI::App &app, Status &result,
                               ProgramResolver resolver) {
   auto arguments = std::make_shared<GenerateArguments>(std::move(resolver));
-  CLI::App *command = addCommand(app, "generate", "Have a trained model write");
+  CLI::App *command = addCommand(app, "generate",
+                                 "Generate text with a "
+                                 "trained model");
   addModelInput(*command, *arguments);
   addModelTokenizer(*command, arguments->tokenizer);
   CLI::Option *prompt = wantText(command->add_option(
       "--prompt", arguments->prompt,
-      "The text to go on from; it is printed with what follows, as it comes. "
-      "Without it, at a terminal, each line that is typed"));
+      "The text to continue; it is printed with its continuation, as it is "
+      "generated. Without it, at a terminal, each line that you type"));
   prompt->type_name("PROMPT");
   CLI::Option *prompts =
       command->add_option("--prompts", arguments->promptFile,
-                          "Prompts, one a line: JSON objects with a \"prompt\" "
-                          "(.jsonl), or plain text; -: standard input");
+                          "Prompts, one per line: JSON objects with a "
+                          "\"prompt\" (.jsonl), or plain text; -: standard "
+                          "input");
   prompts->type_name("FILE")->excludes(prompt);
   command
       ->add_option(
           "-o,--output", arguments->output,
-          "Where a JSON object for each of --prompts goes: prompt, "
-          "text, tokens, log_probabilities, finish; -: standard output")
+          "Write a JSON object for each of --prompts here: prompt, text, "
+          "tokens, log_probabilities, finish; -: standard output")
       ->type_name("FILE")
       ->capture_default_str();
   addWritingOptions(*command, *arguments);
   command->add_flag("--json", arguments->json,
-                    "Print a JSON object of --prompt, too, at the end");
+                    "Also print a JSON object for --prompt, at the end");
   addGraphUse(*command, *arguments);
   addModelOptions(*command, *arguments);
   command->footer(
-      "What is written for a prompt is the same under every plan of one "
-      "precision, up to rounding, and bit for bit the same whatever else is "
-      "asked.\n\nExample:\n  hocket generate --load run --tokenizer gpt2 "
-      "--prompt \"Once upon a time\" --tokens 100 --top-p 0.9\n  hocket "
-      "generate --load run --tokenizer gpt2 --prompts prompts.jsonl -o "
-      "texts.jsonl --greedy");
+      "The text for a prompt is the same under every plan of one precision, "
+      "up to rounding, and bit for bit the same whatever the other prompts "
+      "are.\n"
+      "\n"
+      "Example:\n"
+      "  hocket generate --load run --tokenizer gpt2 --prompt \"Once upon a "
+      "time\" --tokens 100 --top-p 0.9\n"
+      "  hocket generate --load run --tokenizer gpt2 --prompts prompts.jsonl "
+      "-o texts.jsonl --greedy");
   command->callback([arguments, &result, prompt, prompts] {
     if (prompt->count() + prompts->count() > 0)
       result = run(*arguments);

@@ -96,7 +96,7 @@ void hocket::registerInspect(CLI::App &app, Status &result, PlanPricer pricer) {
   command->add_option("FILE", arguments->path, "An executable (.hkx)")
       ->required();
   command->add_flag("--program", arguments->listing,
-                    "List every instruction too");
+                    "Also list every instruction");
   command->add_flag("--json", arguments->json,
                     "Everything as JSON, instructions included");
   CLI::Option *html =
@@ -108,9 +108,9 @@ void hocket::registerInspect(CLI::App &app, Status &result, PlanPricer pricer) {
   html->excludes("--json")->excludes("--program");
   command
       ->add_flag("--roofline", arguments->roofline,
-                 "Of a program for GPUs: what each kernel of a step should "
-                 "take, what binds it, and the step's tokens/s and MFU. "
-                 "Nothing is run. With --json too")
+                 "For a program for GPUs: the predicted time of each kernel "
+                 "of a step, what limits it, and the step's tokens/s and "
+                 "MFU. Nothing is run. Also with --json")
       ->excludes("--program")
       ->excludes(html);
   addDeviceOptions(*command, arguments->device);
@@ -122,13 +122,15 @@ void hocket::registerInspect(CLI::App &app, Status &result, PlanPricer pricer) {
       ->excludes("--cluster")
       ->group("Device options");
   command->footer(
-      "The page needs no network. Its times are predicted as by `hocket "
-      "trace`, which\nexplains the options of the device; of a program for "
-      "GPUs on a described system it\nhas the roofline too.\n\nA kernel is "
-      "bound by what takes longest: compute (its FLOPs), memory (its bytes),"
-      "\nlatency (too few blocks or bytes in flight to keep either busy, or "
-      "too short) or a\nlink. `docs/planning.md` says how to read it and what "
-      "it leaves out.\n\nExample:\n  hocket inspect nano.hkx\n  hocket "
+      "The page needs no network. It predicts times as `hocket trace` does, "
+      "whose help\nexplains the device options. For a GPU program on a "
+      "described "
+      "system it also has\nthe roofline.\n\nThe longest time limits a kernel: "
+      "compute (its FLOPs), memory (its bytes), latency\n(too few blocks or "
+      "bytes "
+      "in flight to keep either busy, or a short kernel) or a link.\n"
+      "`docs/planning.md` says how to read it and what it leaves "
+      "out.\n\nExample:\n  hocket inspect nano.hkx\n  hocket "
       "inspect nano.hkx --json | jq '.memory'\n  hocket inspect nano.hkx "
       "--html nano.html\n  hocket inspect gpt3.hkx --html gpt3.html --cluster "
       "h100:1024\n  hocket inspect gpt2.hkx --roofline --system h100\n  hocket "

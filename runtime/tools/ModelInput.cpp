@@ -22,8 +22,7 @@ void hocket::addModelInput(CLI::App &command, ModelInput &input) {
   if (!resolver.takesRuns)
     program->required();
   wantPath(command.add_option("--load", input.loadDir,
-                              "The run, or the checkpoint, whose weights are "
-                              "asked"))
+                              "The run or the checkpoint with the weights"))
       ->required()
       ->type_name("RUN");
 }
@@ -43,16 +42,16 @@ void hocket::addGraphUse(CLI::App &command, ModelInput &input) {
   addChoice<GraphUse>(
       command, "--cuda-graphs", input.graphs,
       {{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}},
-      "Have a GPU write a token as one CUDA graph: auto, where it can be done; "
-      "on, or fail; off. Not with ranks whose messages go through host memory; "
-      "with several GPUs of one process only if on");
+      "Generate a token on a GPU as one CUDA graph. auto: if possible; on: "
+      "always, or fail; off: never. Not with ranks whose messages go through "
+      "host memory; with several GPUs of one process only if on");
 }
 
 void hocket::addModelTokenizer(CLI::App &command, std::string &tokenizer) {
   command
       .add_option("--tokenizer", tokenizer,
-                  "The one that the model was trained with: byte, or a file or "
-                  "folder as for `hocket tokenizer`")
+                  "The model's tokenizer: byte, or a file or folder as for "
+                  "`hocket tokenizer`")
       ->required()
       ->type_name("PATH");
 }

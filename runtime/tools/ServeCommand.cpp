@@ -78,18 +78,18 @@ static void addLimits(CLI::App &command, ServeOptions &serving) {
       ->type_name("N")
       ->capture_default_str();
   wantWhole(command.add_option("--max-texts", serving.mostOpen,
-                               "The most texts that are written or wait; a "
+                               "The most texts that are generated or wait; a "
                                "request for more gets status 429"),
             1, mostCount)
       ->type_name("N")
       ->capture_default_str();
   wantPositive(command.add_option("--receive-timeout", limits.receiveSeconds,
-                                  "Within which a request must have come"),
+                                  "The longest time to receive a request"),
                mostSeconds)
       ->type_name("SECONDS")
       ->capture_default_str();
   wantPositive(command.add_option("--answer-timeout", serving.answerSeconds,
-                                  "After which a request is given up"),
+                                  "The longest time to answer a request"),
                mostSeconds)
       ->type_name("SECONDS")
       ->capture_default_str();
@@ -98,29 +98,30 @@ static void addLimits(CLI::App &command, ServeOptions &serving) {
 void hocket::registerServe(CLI::App &app, Status &result,
                            ProgramResolver resolver) {
   auto arguments = std::make_shared<ServeArguments>(std::move(resolver));
-  CLI::App *command = addCommand(
-      app, "serve", "Answer over HTTP what a trained model is asked");
+  CLI::App *command =
+      addCommand(app, "serve", "Serve a trained model over HTTP");
   addModelInput(*command, *arguments);
   addModelTokenizer(*command, arguments->tokenizer);
   ServeOptions &serving = arguments->serving;
   wantSomeText(command->add_option("--host", serving.host,
                                    "The address, or its name, to listen on; "
-                                   "0.0.0.0: all of this machine's"))
+                                   "0.0.0.0: all addresses of this machine"))
       ->type_name("HOST")
       ->capture_default_str();
   wantWhole(command->add_option("--port", serving.port,
-                                "0: one that is free, which is printed"),
+                                "0: a free port, which is printed"),
             0, 65535)
       ->type_name("PORT")
       ->capture_default_str();
   wantPath(
       command->add_option("--key-file", arguments->keyFile,
-                          "Answer only who sends the first line of this file: "
-                          "'Authorization: Bearer KEY'"))
+                          "Answer only requests with the first line of this "
+                          "file as KEY: 'Authorization: Bearer KEY'"))
       ->type_name("FILE");
   wantSomeText(command->add_option(
                    "--model-name", arguments->name,
-                   "What requests call the model (default: the name of RUN)"))
+                   "The name of the model in requests (default: the name of "
+                   "RUN)"))
       ->type_name("NAME");
   addLimits(*command, serving);
   command->add_flag("--quiet", arguments->quiet,
@@ -129,12 +130,16 @@ void hocket::registerServe(CLI::App &app, Status &result,
   addModelOptions(*command, *arguments);
   command->footer(
       "POST /v1/completions and GET /v1/models are OpenAI's (prompt, "
-      "max_tokens, temperature, top_p,\ntop_k, min_p, repetition_penalty, n, "
-      "stop, seed, echo, logprobs, stream), PUT /api is Megatron-LM's;\nthere "
-      "are POST /tokenize and /detokenize, and GET /health. Texts are written "
-      "together, as many\nas the microbatch has rows.\n\nExample:\n  hocket "
-      "serve --load run --tokenizer gpt2 --port 8000\n  curl "
-      "localhost:8000/v1/completions -d '{\"prompt\": \"Once upon\", "
+      "max_tokens, temperature, top_p,\n"
+      "top_k, min_p, repetition_penalty, n, stop, seed, echo, logprobs, "
+      "stream), PUT /api is Megatron-LM's;\n"
+      "there are POST /tokenize and /detokenize, and GET /health. Texts are "
+      "generated together, as many\n"
+      "as the microbatch has rows.\n"
+      "\n"
+      "Example:\n"
+      "  hocket serve --load run --tokenizer gpt2 --port 8000\n"
+      "  curl localhost:8000/v1/completions -d '{\"prompt\": \"Once upon\", "
       "\"max_tokens\": 40}'");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

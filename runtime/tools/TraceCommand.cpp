@@ -212,8 +212,8 @@ void hocket::registerTrace(CLI::App &app, Status &result, PlanPricer pricer) {
       ->required();
   command
       ->add_option("--entry", arguments->entry,
-                   "What to run (default: train_step, or decode of a program "
-                   "that only writes)")
+                   "What to run (default: train_step, or decode for a "
+                   "program that only generates)")
       ->type_name("NAME");
   command
       ->add_option("--ranks", arguments->ranks,
@@ -222,20 +222,17 @@ void hocket::registerTrace(CLI::App &app, Status &result, PlanPricer pricer) {
       ->type_name("LIST");
   wantOneOf(command->add_option("--detail", arguments->detail,
                                 "instructions, sequences, or auto: sequences "
-                                "if there are more than a quarter of a million "
-                                "instructions"),
+                                "if there are more than 262,144 instructions"),
             {"auto", "instructions", "sequences"})
       ->capture_default_str();
   addDeviceOptions(*command, arguments->device);
   command->footer(
-      "With --cluster, instructions take what `hocket plan` prices such "
-      "operations at (those\nof a program for GPUs what `hocket inspect "
-      "--roofline` says of their kernels), and\nwhat follows says where the "
-      "step differs from the "
-      "price of its plan. Otherwise the\ndevice is one of a few numbers: an "
-      "instruction takes as long as its arithmetic or\nits memory, a "
-      "collective "
-      "as long as its ring. Order, streams and events are the\nprogram's own. "
+      "With --cluster, instructions are priced as `hocket plan` prices such "
+      "operations\n(for a GPU program, as `hocket inspect --roofline` does), "
+      "and the output says where\nthe step differs from the price of its plan. "
+      "Otherwise a few numbers describe the\ndevice: an instruction takes the "
+      "time of its arithmetic or of its memory traffic,\na collective that of "
+      "its ring. Order, streams and events are those of the program.\n"
       "The layout is that of train --trace, which measures.\n\nExample:\n  "
       "hocket trace gpt3.hkx -o gpt3.json --cluster h100:1024\n  hocket trace "
       "gpt3.hkx -o gpt3.json --device-flops 150e12 --memory-bandwidth 2e12 "

@@ -113,19 +113,19 @@ static void addSaving(CLI::App &command, TrainingOptions &options) {
       ->type_name("DIR");
   command.add_flag(
       "--finetune", options.finetune,
-      "Take the weights of --load alone, which may be a Hugging Face folder "
-      "too: steps, optimizer state, the position in the data and the random "
-      "stream start anew");
+      "Take only the weights of --load, which may also be a Hugging Face "
+      "folder. Steps, optimizer state, the position in the data and the "
+      "random stream start anew");
   wantOneOf(command.add_option_function<std::string>(
                 "--resume",
                 [&options](const std::string &) { options.resume = true; },
-                "auto: continue from the newest checkpoint in --save; where "
-                "there is none yet, start from --load or from first values. "
-                "For jobs that are queued again"),
+                "auto: continue from the newest checkpoint in --save; if "
+                "there is none yet, start from --load or from initial "
+                "values. For jobs that may be requeued"),
             {"auto"});
   command.add_flag(
       "--overwrite", options.overwrite,
-      "Start over where --save or --log hold another run: the log is emptied, "
+      "Start over if --save or --log hold another run: the log is emptied, "
       "and its checkpoints are deleted once the first new one is complete. "
       "Other files stay");
   wantWhole(command.add_option("--keep", options.keep,
@@ -147,39 +147,38 @@ void hocket::registerTrain(CLI::App &app, Status &result,
   command
       ->add_option("--data", options.data,
                    "Token files made by `hocket data prepare`, or a blend: "
-                   "WEIGHT PREFIX WEIGHT PREFIX ..., or @FILE that "
-                   "holds these words. Default: training.data.train of the "
-                   "specification")
+                   "WEIGHT PREFIX WEIGHT PREFIX ..., or @FILE with these "
+                   "words. Default: training.data.train of the specification")
       ->type_name("PREFIX");
   command
       ->add_option("--valid-data", options.validData,
-                   "The same to validate on; then --data and this are used "
+                   "The same for validation; then --data and this are used "
                    "whole. Default: training.data.valid of the "
-                   "specification, or the share of --data that it says")
+                   "specification, or its share of --data")
       ->type_name("PREFIX");
   wantWhole(command->add_option("--steps", options.steps,
-                                "Stop when so many steps are done in all; 0 "
-                                "with --save writes the initial weights"));
+                                "Stop after N steps in total; 0 with --save "
+                                "writes the initial weights"));
   addSaving(*command, options);
   wantPath(command->add_option(
                "--log", options.logFile,
-               "Write a JSON object per step and validation here. A run that "
-               "is continued appends; the log of another run is refused, "
+               "Write a JSON object per step and validation here. A "
+               "continued run appends; the log of another run is refused, "
                "unless --overwrite is given"))
       ->type_name("FILE");
   wantPath(command->add_option("--trace", options.traceFile,
-                               "Write when each instruction of each rank ran "
+                               "Write a timeline of each rank's instructions "
                                "here, for Perfetto"))
       ->type_name("FILE");
   command
       ->add_option("--trace-steps", arguments->traceSteps,
-                   "Trace these steps alone, counted from 1: 100:110, or 100 "
-                   "(default: all, up to a quarter of a million instructions "
-                   "of a stream)")
+                   "Trace only these steps, counted from 1: 100:110, or 100 "
+                   "(default: all, up to 262,144 instructions of a stream)")
       ->type_name("FIRST:LAST")
       ->needs("--trace");
   wantWhole(command->add_option("--seed", options.seed,
-                                "Of first values, data order and dropout"),
+                                "Seed of initial values, data order and "
+                                "dropout"),
             0, std::numeric_limits<uint64_t>::max());
   constexpr double mostSeconds = 1e9;
   wantNumber(command->add_option("--hang-timeout", options.hangSeconds,
@@ -194,10 +193,10 @@ void hocket::registerTrain(CLI::App &app, Status &result,
   addChoice<GraphUse>(
       *command, "--cuda-graphs", options.graphs,
       {{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}},
-      "Have a GPU do a step as one CUDA graph: auto, where it can be done; on, "
-      "or fail; off. Not with --profile or --trace, nor with ranks whose "
-      "messages go through host memory; with several GPUs of one process only "
-      "if on");
+      "Run a step on a GPU as one CUDA graph. auto: if possible; on: always, "
+      "or fail; off: never. Not with --profile or --trace, nor with ranks "
+      "whose messages go through host memory; with several GPUs of one "
+      "process only if on");
   addProgramOptions(*command, arguments->program);
   command->footer(
       "The ranks of a program are threads of this process. Started by mpirun, "

@@ -78,15 +78,18 @@ void hocket::registerVerify(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<VerifyArguments>();
   CLI::App *command =
       addCommand(app, "verify",
-                 "Is this executable sound? Exit status 0, or 1 with reasons");
+                 "Check that an executable is sound. Exit status 0, or 1 "
+                 "with reasons");
   command->add_option("FILE", arguments->path, "An executable (.hkx)")
       ->required();
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(
-      "An executable holds native code. That it is sound means that the "
-      "program "
-      "obeys every rule of docs/spec.md. It does not mean that its native code "
+      "An executable holds native code. Sound means that the program obeys "
+      "every rule of docs/spec.md. It does not mean that its native code "
       "does what it says, or that it is safe to run: that depends on who "
-      "compiled it.\n\nExample:\n  hocket verify nano.hkx");
+      "compiled it.\n"
+      "\n"
+      "Example:\n"
+      "  hocket verify nano.hkx");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

@@ -23,8 +23,8 @@ static void addSampling(CLI::App &command, WritingOptions &options) {
   constexpr double most = 1e6;
   CLI::Option *temperature = wantNumber(
       command.add_option("--temperature", sampling.temperature,
-                         "Divides logits: below 1 likely tokens become "
-                         "likelier; 0: the likeliest is taken"),
+                         "Divides logits: below 1, likely tokens become "
+                         "likelier; 0: take the likeliest"),
       0, most);
   temperature->capture_default_str();
   command
@@ -49,14 +49,15 @@ static void addSampling(CLI::App &command, WritingOptions &options) {
       ->capture_default_str();
   wantPositive(command.add_option("--repetition-penalty",
                                   sampling.repetitionPenalty,
-                                  "Divides the logits of tokens that have "
-                                  "occurred, multiplies negative ones; 1: not"),
+                                  "Divides positive logits of tokens that "
+                                  "have occurred, and multiplies negative "
+                                  "ones; 1: no penalty"),
                most)
       ->capture_default_str();
   wantWhole(command.add_option("--seed", sampling.seed,
-                               "Of what is drawn; a prompt's text depends on "
-                               "this, on its place among the prompts, and on "
-                               "nothing else that is asked"),
+                               "Seed of the sampling. A prompt's text "
+                               "depends on it and on its position among the "
+                               "prompts, but not on the other prompts"),
             0, std::numeric_limits<uint64_t>::max())
       ->type_name("N")
       ->capture_default_str();
@@ -64,15 +65,15 @@ static void addSampling(CLI::App &command, WritingOptions &options) {
 
 void hocket::addWritingOptions(CLI::App &command, WritingOptions &options) {
   wantWhole(command.add_option("--tokens", options.tokens,
-                               "The most tokens to write for a prompt"))
+                               "The most tokens to generate for a prompt"))
       ->type_name("N")
       ->capture_default_str();
   addSampling(command, options);
   wantSomeText(command.add_option("--stop", options.stops,
-                                  "End where this text is written, and leave "
-                                  "it out; may be given several times"))
+                                  "End before this text; may be given "
+                                  "several times"))
       ->type_name("STRING")
       ->allow_extra_args(false);
   command.add_flag("--ignore-eod", options.ignoreEnd,
-                   "Go on behind the token that ends a document");
+                   "Continue after the token that ends a document");
 }

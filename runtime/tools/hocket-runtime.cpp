@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
   registerDataInspect(*data, result);
   registerTokenizer(app, result);
   CLI::App *checkpoint =
-      addCommand(app, "checkpoint", "Look at checkpoints and compare them");
+      addCommand(app, "checkpoint", "Inspect and compare checkpoints");
   checkpoint->require_subcommand(1);
   registerCheckpointTools(*checkpoint, result);
   registerDoctor(app, result);

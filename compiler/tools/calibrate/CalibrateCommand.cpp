@@ -33,11 +33,10 @@ struct CalibrateArguments {
 };
 
 constexpr const char *calibrateDetails =
-    R"(Measures a device of this machine: GEMMs by shapes, kernels that move data,
-attention, launches, steps of small programs (of a processor) and, of several
-ranks, gathers. What comes of it is a
-description of a system for --cluster, with a spread that says how well it
-describes what it was not fitted to.
+    R"(Measures a device of this machine: GEMMs of many shapes, kernels that move data,
+attention, launches, steps of small programs (on a CPU) and, with several ranks,
+gathers. The result is a description of a system for --cluster, with a spread: the
+error on measurements that were not used for fitting.
 
 Examples:
   hocket calibrate -o here.textproto
@@ -115,16 +114,18 @@ void hocket::registerCalibrate(CLI::App &app, Status &result,
                                CompileProgram compile) {
   auto arguments = std::make_shared<CalibrateArguments>();
   arguments->options.compile = std::move(compile);
-  CLI::App *command = addCommand(
-      app, "calibrate", "Measure this machine as a system to plan for");
+  CLI::App *command =
+      addCommand(app, "calibrate",
+                 "Measure this machine and describe it for hocket "
+                 "plan");
   command->footer(calibrateDetails);
   command->add_option("--device", arguments->options.driver, "cpu or cuda")
       ->type_name("NAME")
       ->capture_default_str();
   constexpr unsigned mostRanks = 1024, mostThreads = 4096;
   wantWhole(command->add_option("--ranks", arguments->options.ranks,
-                                "Of the run to describe; those beyond the "
-                                "cores take turns"),
+                                "Ranks of the run to describe; with more "
+                                "ranks than cores they take turns"),
             1, mostRanks)
       ->capture_default_str();
   wantWhole(command->add_option("--threads", arguments->options.threads,
@@ -135,9 +136,9 @@ void hocket::registerCalibrate(CLI::App &app, Status &result,
   constexpr double mostSeconds = 1e5;
   wantNumber(command->add_option(
                  "--seconds", arguments->options.seconds,
-                 "How long to measure in all; less, and more noise is left. "
-                 "Compiling small programs and a first run of everything come "
-                 "on top"),
+                 "Time to measure in total; a shorter time leaves more "
+                 "noise. Compiling small programs and a first run of "
+                 "everything take additional time"),
              0, mostSeconds)
       ->type_name("SECONDS")
       ->capture_default_str();

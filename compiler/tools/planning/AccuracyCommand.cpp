@@ -35,15 +35,15 @@ struct AccuracyArguments {
 };
 
 constexpr const char *accuracyDetails =
-    R"(FILE is a table of training runs with their times, comma-separated, of which
-docs/accuracy.md describes two layouts. Every row is predicted from its model,
-its plan and the description of its system, without any tuning to the row.
+    R"(FILE is a comma-separated table of training runs with their times, in one of the
+two layouts of docs/accuracy.md. Every row is predicted from its model, its plan
+and the description of its system, without any tuning to the row.
 
-Rows of a group take turns: the first, third, ... are those that constants may
-be fitted to, the others are held out; rows that differ in batch or release
-alone are one. With --fit, the constants of systems are fitted to the former,
-and their descriptions are printed. A constant of some systems is
-SYSTEM+SYSTEM:NAME, of software before a release RELEASE@NAME.
+Rows of a group alternate: the first, third, ... may be used for fitting, and the
+others are held out. Rows that differ only in batch or release count as one. With
+--fit, the constants of systems are fitted to the former, and their descriptions
+are printed. SYSTEM+SYSTEM:NAME is a constant of these systems, RELEASE@NAME one
+of software before a release.
 
 Examples:
   hocket accuracy published.csv
@@ -272,7 +272,7 @@ Status run(const AccuracyArguments &arguments) {
 void hocket::registerAccuracy(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<AccuracyArguments>();
   CLI::App *command = addCommand(
-      app, "accuracy", "Predict runs whose times are known, and compare");
+      app, "accuracy", "Compare predictions with runs whose times are known");
   command->footer(accuracyDetails);
   command->add_option("FILE", arguments->files, "Tables of runs")->required();
   command->add_flag("--json", arguments->json, "Print JSON");

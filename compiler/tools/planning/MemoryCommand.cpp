@@ -97,8 +97,8 @@ void hocket::registerMemory(CLI::App &app, Status &result) {
                    "Rows of id,lower,upper,size, as MiniMalloc has them")
       ->required();
   wantWhole(command->add_option("--capacity", arguments->capacity,
-                                "Bytes to fit in; without it, as few as can "
-                                "be"),
+                                "Bytes to fit in; default: as few as "
+                                "possible"),
             0, uint64_t(kMostUnits))
       ->type_name("BYTES");
   wantNumber(command->add_option("--seconds", arguments->seconds,

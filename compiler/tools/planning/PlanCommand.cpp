@@ -39,9 +39,9 @@ constexpr const char *planDetails =
     R"(Finds the fastest plan of SPEC on a cluster that fits its memory, under the cost
 model (docs/accuracy.md says how far off that is), and proves that no plan of
 the space it searches (docs/planning.md) is faster. SPEC's own plan and cluster
-count for nothing; training.global_batch_size is what a step is made of.
+are ignored; a step has training.global_batch_size sequences.
 
-The cluster is a system that is shipped (a100, b200, b300, gb200, gb300, h100,
+The cluster is a shipped system (a100, b200, b300, gb200, gb300, h100,
 h200, v100) or a file that describes one (runtime/cluster/cluster.proto), and a
 number of devices.
 
@@ -223,7 +223,7 @@ void hocket::registerPlan(CLI::App &app, Status &result) {
   PlanRequest &request = arguments->request;
   command->add_option("SPEC", request.input,
                       "A specification, or a Hugging Face folder");
-  command->add_option("--cluster", request.cluster, "What it is to run on")
+  command->add_option("--cluster", request.cluster, "The system to plan for")
       ->type_name("SYSTEM:DEVICES");
   command
       ->add_option("--set", request.overrides,
@@ -232,7 +232,7 @@ void hocket::registerPlan(CLI::App &app, Status &result) {
       ->allow_extra_args(false);
   command
       ->add_option("--memory-margin", arguments->margin,
-                   "Of a device's memory, what is left free")
+                   "The share of a device's memory to leave free")
       ->type_name("SHARE")
       ->capture_default_str();
   constexpr uint64_t mostPlans = 1000;
@@ -246,7 +246,7 @@ void hocket::registerPlan(CLI::App &app, Status &result) {
       ->type_name("FILE");
   command
       ->add_option("--why-not", arguments->whyNot,
-                   "What keeps a plan with these values from being best, e.g. "
+                   "Why a plan with these values is not the best, e.g. "
                    "tp=8,pp=16")
       ->type_name("PLAN");
   wantPath(command->add_option("--html", arguments->page,
@@ -254,9 +254,9 @@ void hocket::registerPlan(CLI::App &app, Status &result) {
                                "memory, and what was rejected"))
       ->type_name("FILE");
   command->add_flag("--offload", arguments->offload,
-                    "Look at plans that keep the optimizer's state or "
-                    "activations in the host's memory, too: no program does "
-                    "that yet, so that such a plan is priced and not compiled");
+                    "Also consider plans that keep optimizer state or "
+                    "activations in the host's memory. Programs cannot do "
+                    "that yet, so such a plan is priced but not compiled");
   command->add_flag("--json", arguments->json, "Print JSON");
   CLI::App *diff =
       addCommand(*command, "diff",

@@ -108,7 +108,10 @@ void hocket::registerSimulate(CLI::App &app, Status &result) {
   command->add_option("--plan", arguments->plan, "The plan: a file, or short")
       ->type_name("PLAN")
       ->required();
-  command->add_option("--cluster", request.cluster, "What it runs on")
+  command
+      ->add_option("--cluster", request.cluster,
+                   "The system that it runs "
+                   "on")
       ->type_name("SYSTEM:DEVICES")
       ->required();
   command

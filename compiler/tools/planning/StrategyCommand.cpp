@@ -135,9 +135,9 @@ void registerSolve(CLI::App &strategy, Status &result) {
                    "A problem, as the contest IOPDDL writes them")
       ->required();
   wantNumber(command->add_option("--seconds", arguments->seconds,
-                                 "Search until then, or until the choice is "
-                                 "proved to be the cheapest; 0: a number of "
-                                 "steps, the same everywhere"),
+                                 "Search this long, or until the choice is "
+                                 "proved to be the cheapest; 0: a fixed "
+                                 "number of steps, the same everywhere"),
              0, kMostSearchSeconds)
       ->type_name("SECONDS")
       ->capture_default_str();
@@ -162,13 +162,13 @@ void registerSolve(CLI::App &strategy, Status &result) {
 void registerCheck(CLI::App &strategy, Status &result) {
   auto arguments = std::make_shared<StrategyArguments>();
   CLI::App *command = addCommand(
-      strategy, "check", "Say what a choice costs, and whether it fits");
+      strategy, "check", "Print what a choice costs, and whether it fits");
   command->footer("Example:\n  hocket strategy check problem.json choice.json");
   command->add_option("FILE", arguments->file, "A problem")->required();
   command->add_option("CHOICE", arguments->choice, "What `solve` writes")
       ->required();
   command->add_flag("--nodes", arguments->nodes,
-                    "Also what each node has taken");
+                    "Also print the strategy of each node");
   wantPath(command->add_option("--shardings", arguments->shardings,
                                "Write it in words, as solve does"))
       ->type_name("FILE");
@@ -179,7 +179,7 @@ void registerCheck(CLI::App &strategy, Status &result) {
 
 CLI::App *hocket::registerStrategy(CLI::App &app, Status &result) {
   CLI::App *strategy = addCommand(
-      app, "strategy", "Choose how each op is split, at the least cost");
+      app, "strategy", "Choose how each op is sharded, at the least cost");
   strategy->require_subcommand(1);
   registerSolve(*strategy, result);
   registerCheck(*strategy, result);

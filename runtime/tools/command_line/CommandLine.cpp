@@ -172,8 +172,8 @@ static void addHelp(CLI::App &app, Status &result) {
 
 static void addCompletion(CLI::App &app) {
   auto shell = std::make_shared<std::string>();
-  CLI::App *command = addCommand(app, "completion",
-                                 "Print a script that completes command lines");
+  CLI::App *command =
+      addCommand(app, "completion", "Print a script for shell completion");
   wantOneOf(command->add_option("SHELL", *shell, "bash or zsh")->required(),
             {"bash", "zsh"});
   std::string name = app.get_name();

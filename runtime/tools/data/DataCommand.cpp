@@ -130,8 +130,8 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
       addCommand(data, "prepare", "Turn text and JSON lines into token files");
   app->add_option("input", options.inputs,
                   "Text files, one document each; .jsonl, .ndjson and .json "
-                  "hold a JSON object a line, one document each; .gz, .xz "
-                  "or .zst behind that say how they are compressed")
+                  "hold one JSON object per line, one document each. A "
+                  "further .gz, .xz or .zst says how a file is compressed")
       ->required()
       ->type_name("INPUT");
   wantPath(app->add_option("-o,--output", options.prefix,
@@ -145,8 +145,8 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
       ->type_name("PATH")
       ->capture_default_str();
   app->add_option("--json-keys,--json-key", options.jsonKeys,
-                  "The keys of a JSON line that hold text, with commas "
-                  "between; each makes its own pair of files")
+                  "The keys of a JSON line that hold text, separated by "
+                  "commas; each gives a pair of files")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("KEY")
@@ -154,25 +154,25 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
   app->add_flag("--append-eod", options.appendEndOfDocument,
                 "End each document with the end-of-document token");
   app->add_flag("--chat", options.conversations,
-                "Each line holds a conversation under \"messages\", which the "
-                "model's chat template makes a text of: answers alone are "
+                "Each line holds a conversation under \"messages\", which "
+                "the model's chat template turns into text. Only answers are "
                 "learned, and conversations are packed into sequences");
   app->add_option("--chat-template", options.chatTemplate,
                   "The template, a .jinja file (default: chat_template.jinja "
                   "or tokenizer_config.json of --tokenizer)")
       ->type_name("FILE");
   wantWhole(app->add_option("--pack", options.packedLength,
-                            "Tokens of a sequence of conversations: "
-                            "training.sequence_length"))
+                            "Tokens of a sequence of conversations: the "
+                            "run's training.sequence_length"))
       ->type_name("N");
   app->add_flag("--split-sentences", command->splitsSentences,
                 "Make each sentence a sequence of its document, by rules for "
                 "abbreviations, numbers, quotes and full stops of any script");
   app->add_flag("--keep-newlines", command->keepsNewlines,
-                "Keep the line feeds and spaces behind a sentence with it")
+                "Keep the line feeds and spaces after each sentence")
       ->needs("--split-sentences");
   wantWhole(app->add_option("--max-bad-lines", options.maxBadLines,
-                            "Leave out so many lines that are no JSON object "
+                            "Skip up to N lines that are not a JSON object "
                             "with the key; one more is an error"))
       ->capture_default_str();
   constexpr uint64_t mostThreads = 1024;

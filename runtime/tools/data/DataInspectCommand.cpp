@@ -89,13 +89,13 @@ static Status runInspect(const InspectDataCommand &command) {
 
 void hocket::registerDataInspect(CLI::App &data, Status &result) {
   auto command = std::make_shared<InspectDataCommand>();
-  CLI::App *app = addCommand(data, "inspect", "Say what token files hold");
+  CLI::App *app = addCommand(data, "inspect", "Show what token files hold");
   app->add_option("PREFIX", command->words,
                   "Token files made by `hocket data prepare` or Megatron-LM, "
                   "or a blend of them as `hocket train --data` takes it")
       ->required();
   CLI::Option *json =
-      app->add_flag("--json", command->json, "A JSON object a line");
+      app->add_flag("--json", command->json, "One JSON object per line");
   app->add_option("--html,--page", command->page,
                   "Write one page for a browser here too: the share of each "
                   "file, and how long documents are")

@@ -44,9 +44,8 @@ static Status runMerge(const MergeCommand &command) {
 
 void hocket::registerDataMerge(CLI::App &data, Status &result) {
   auto command = std::make_shared<MergeCommand>();
-  CLI::App *app = addCommand(data, "merge", "Put token files into one pair");
-  app->add_option("PREFIX", command->prefixes,
-                  "Token files, in the order in which they are to follow")
+  CLI::App *app = addCommand(data, "merge", "Merge token files into one pair");
+  app->add_option("PREFIX", command->prefixes, "Token files, in their order")
       ->required();
   wantPath(app->add_option("-o,--output", command->output,
                            "Writes PREFIX.bin and PREFIX.idx"))

@@ -155,14 +155,14 @@ static void registerEncode(CLI::App &tokenizer, Status &result) {
       ->type_name("FILE");
   addTokenizerOption(*app, command->tokenizer);
   app->add_option("-o,--output", command->output,
-                  "Writes a number a line; - is standard output")
+                  "Writes one number per line; - is standard output")
       ->required()
       ->type_name("IDS");
   app->add_flag("--lines", command->lines,
-                "Each line is a text of its own, and its numbers are one line");
+                "Each line is a separate text, and its numbers are one line");
   app->add_flag("--prompt", command->prompt,
-                "Finds special tokens in the text, and adds those that stand "
-                "around a prompt; else they are text");
+                "Recognizes special tokens in the text, and adds those that "
+                "belong around a prompt; otherwise they are text");
   app->footer("Example:\n  hocket tokenizer encode book.txt --tokenizer "
               "gpt2/tokenizer.json -o book.ids");
   app->callback([command, &result] { result = runEncode(*command); });
@@ -222,7 +222,7 @@ static void registerDecode(CLI::App &tokenizer, Status &result) {
       ->type_name("FILE")
       ->capture_default_str();
   app->add_flag("--special", command->special,
-                "Writes special tokens too, as the vocabulary has them");
+                "Also writes special tokens, as in the vocabulary");
   app->footer("Example:\n  hocket tokenizer decode book.ids --tokenizer "
               "gpt2/tokenizer.json -o book.txt");
   app->callback([command, &result] { result = runDecode(*command); });
@@ -292,8 +292,8 @@ static Status runInspect(const InspectCommandLine &command) {
 static void registerInspectTokenizer(CLI::App &tokenizer, Status &result) {
   auto command = std::make_shared<InspectCommandLine>();
   CLI::App *app = addCommand(tokenizer, "inspect",
-                             "Say what a tokenizer is, and what it makes of a "
-                             "text");
+                             "Describe a tokenizer, and show how it encodes "
+                             "a text");
   app->add_option("path", command->tokenizer,
                   "byte, or a file or folder, as --tokenizer takes it")
       ->required()
@@ -308,7 +308,7 @@ static void registerInspectTokenizer(CLI::App &tokenizer, Status &result) {
 
 void hocket::registerTokenizer(CLI::App &app, Status &result) {
   CLI::App *tokenizer =
-      addCommand(app, "tokenizer", "Train a tokenizer, and use one");
+      addCommand(app, "tokenizer", "Train or use a tokenizer");
   tokenizer->require_subcommand(1);
   registerTokenizerTrain(*tokenizer, result);
   registerEncode(*tokenizer, result);

@@ -123,14 +123,14 @@ void hocket::registerTokenizerTrain(CLI::App &tokenizer, Status &result) {
   auto command = std::make_shared<TrainCommandLine>();
   command->options.special = {std::string(tokenizer::documentEnds[0])};
   CLI::App *app =
-      addCommand(tokenizer, "train", "Make a byte-level BPE of a corpus");
+      addCommand(tokenizer, "train", "Train a byte-level BPE on a corpus");
   app->add_option("corpus", command->corpus.inputs,
                   "Text files, one document each; .jsonl, .ndjson and .json "
-                  "hold a JSON object a line, one document each")
+                  "hold one JSON object per line, one document each")
       ->required()
       ->type_name("CORPUS");
   wantWhole(app->add_option("--vocab-size", command->options.vocabularySize,
-                            "Tokens, of which 256 are the bytes"),
+                            "Number of tokens, the 256 bytes included"),
             257, tokenizer::mostTokens)
       ->required();
   wantPath(app->add_option("-o,--output", command->folder,
@@ -143,13 +143,14 @@ void hocket::registerTokenizerTrain(CLI::App &tokenizer, Status &result) {
       {{"gpt2", tokenizer::WordPattern::Gpt2},
        {"llama3", tokenizer::WordPattern::Llama3},
        {"qwen2", tokenizer::WordPattern::Qwen2}},
-      "Whose regular expression cuts a text into words");
+      "The model whose regular expression splits text into words");
   app->add_option("--special", command->options.special,
                   "Special tokens; <|endoftext|> ends documents")
       ->type_name("TOKEN")
       ->capture_default_str();
   wantWhole(app->add_option("--min-frequency", command->options.leastFrequency,
-                            "How often a pair occurs at least to be a token"),
+                            "The least number of times that a pair must "
+                            "occur to become a token"),
             1)
       ->capture_default_str();
   app->add_option("--json-key", command->corpus.jsonKey,
