@@ -30,7 +30,8 @@ public:
 
 private:
   /// Finds what stays in f32: norm weights, rotary tables, the logits and
-  /// biases of routers, and counts of labels, through views and calls.
+  /// biases of routers, the heads' numbers of state-space layers, and counts of
+  /// labels, through views and calls.
   void findWide();
   void markWide(Value value);
   /// Has a router's linear layer read its input in f32, and its f32 weight.
@@ -101,6 +102,10 @@ void Narrowing::findWide() {
       wide.insert(router.getLogits()); // A GEMM's result, not its operands.
       widen(router);
       markWide(router.getBias());
+    } else if (auto scan = dyn_cast<StateScanOp>(op)) {
+      for (Value numbers :
+           {scan.getDecay(), scan.getStepBias(), scan.getSkip()})
+        markWide(numbers);
     } else if (auto loss = dyn_cast<CrossEntropyOp>(op)) {
       markWide(loss.getCount());
     }

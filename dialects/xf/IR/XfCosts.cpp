@@ -118,6 +118,31 @@ OpCost CachedAttentionOp::getCost() {
 }
 
 //===----------------------------------------------------------------------===//
+// State-space layers
+//===----------------------------------------------------------------------===//
+
+OpCost CausalConvOp::getCost() {
+  return elementwise(*this, getInput(),
+                     2 * static_cast<double>(shapeOf(getWeight())[1]));
+}
+OpCost CausalConvGradientOp::getCost() {
+  return elementwise(*this, getInput(),
+                     4 * static_cast<double>(shapeOf(getWeight())[1]));
+}
+
+/// `perState` operations for each number of a state and token.
+template <typename OpT> static OpCost scanCost(OpT op, double perState) {
+  return elementwise(op, op.getInput(),
+                     perState *
+                         static_cast<double>(shapeOf(op.getInMap()).back()));
+}
+/// A state is kept in part, added to, and read.
+OpCost StateScanOp::getCost() { return scanCost(*this, 5); }
+/// States once more, and their gradients: kept in part and added to, read by
+/// what is scanned and by what it is scanned with.
+OpCost StateScanGradientOp::getCost() { return scanCost(*this, 5 + 7); }
+
+//===----------------------------------------------------------------------===//
 // Elementwise and row by row: operations per element, as the formulas of the
 // ops' descriptions count them; a transcendental function is one.
 //===----------------------------------------------------------------------===//

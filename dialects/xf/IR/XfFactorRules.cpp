@@ -390,6 +390,76 @@ FactorRule AttentionGradientOp::getFactorRule() {
 }
 
 //===----------------------------------------------------------------------===//
+// State-space layers: tokens of a sequence are whole
+//===----------------------------------------------------------------------===//
+
+FactorRule CausalConvOp::getFactorRule() {
+  RuleBuilder b;
+  Shape input = shapeOf(getInput());
+  int64_t batch = b.rule.add(input[0]), position = b.whole(input[1]);
+  int64_t channel = b.rule.add(input[2]);
+  TensorFactors rows{{batch}, {position}, {channel}};
+  b.operand(rows).operand({{channel}, {b.whole(shapeOf(getWeight())[1])}});
+  if (getBias())
+    b.operand({{channel}});
+  return b.result(rows).rule;
+}
+
+FactorRule CausalConvGradientOp::getFactorRule() {
+  RuleBuilder b;
+  Shape input = shapeOf(getInput());
+  int64_t batch = b.reduced(input[0]), position = b.whole(input[1]);
+  int64_t channel = b.rule.add(input[2]);
+  TensorFactors rows{{batch}, {position}, {channel}};
+  TensorFactors weight{{channel}, {b.whole(shapeOf(getWeight())[1])}};
+  b.operand(rows).operand(rows).operand(weight).result(rows).result(weight);
+  if (getBiasGrad())
+    b.result({{channel}});
+  return b.rule;
+}
+
+namespace {
+/// The factors of the recurrence's operands, in their order: batch, position,
+/// group, head of its group, channel of a head, channel of a state.
+struct ScanFactors {
+  TensorFactors input, step, map, numbers;
+
+  template <typename AddFn> void addTo(AddFn add) const {
+    for (const TensorFactors *each :
+         {&input, &step, &map, &map, &numbers, &numbers, &numbers})
+      add(*each);
+  }
+};
+} // namespace
+
+/// `shared` is the kind of what gradients sum over.
+template <typename OpT>
+static ScanFactors scanFactors(RuleBuilder &b, OpT op, FactorKind shared) {
+  Shape x = shapeOf(op.getInput()), map = shapeOf(op.getInMap());
+  int64_t batch = b.rule.add(x[0], shared), position = b.whole(x[1]);
+  int64_t group = b.rule.add(map[2]), head = b.rule.add(x[2] / map[2], shared);
+  return {{{batch}, {position}, {group, head}, {b.whole(x[3])}},
+          {{batch}, {position}, {group, head}},
+          {{batch}, {position}, {group}, {b.whole(map[3])}},
+          {{group, head}}};
+}
+
+FactorRule StateScanOp::getFactorRule() {
+  RuleBuilder b;
+  ScanFactors f = scanFactors(b, *this, FactorKind::Parallel);
+  f.addTo([&](const TensorFactors &each) { b.operand(each); });
+  return b.result(f.input).rule;
+}
+
+FactorRule StateScanGradientOp::getFactorRule() {
+  RuleBuilder b;
+  ScanFactors f = scanFactors(b, *this, FactorKind::Reduced);
+  b.operand(f.input);
+  f.addTo([&](const TensorFactors &each) { b.operand(each).result(each); });
+  return b.rule;
+}
+
+//===----------------------------------------------------------------------===//
 // Loss and norm
 //===----------------------------------------------------------------------===//
 

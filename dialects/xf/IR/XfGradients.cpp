@@ -225,6 +225,34 @@ SmallVector<Value> AttentionOp::buildGradient(OpBuilder &builder,
   return result;
 }
 
+SmallVector<Value> CausalConvOp::buildGradient(OpBuilder &builder,
+                                               ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  SmallVector<Type> types{getInput().getType(), parameterGradient(getWeight())};
+  if (getBias())
+    types.push_back(parameterGradient(getBias()));
+  auto gradient = builder.create<CausalConvGradientOp>(
+      getLoc(), types, ValueRange{grad, getInput(), getWeight()});
+  return SmallVector<Value>(gradient.getResults());
+}
+
+SmallVector<Value> StateScanOp::buildGradient(OpBuilder &builder,
+                                              ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  SmallVector<Type> types{getInput().getType(), getStep().getType(),
+                          getInMap().getType(), getOutMap().getType()};
+  for (Value numbers : {getDecay(), getStepBias(), getSkip()})
+    types.push_back(parameterGradient(numbers));
+  SmallVector<Value> operands{grad};
+  llvm::append_range(operands, getOperands());
+  auto gradient =
+      builder.create<StateScanGradientOp>(getLoc(), types, operands);
+  gradient.setLeastAttr(getLeastAttr());
+  if (getMostAttr())
+    gradient.setMostAttr(getMostAttr());
+  return SmallVector<Value>(gradient.getResults());
+}
+
 SmallVector<Value> ActivationOp::buildGradient(OpBuilder &builder,
                                                ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());

@@ -14,5 +14,6 @@ include "dialects/xf/IR/XfShardOps.td"
 include "dialects/xf/IR/XfQuantizeOps.td"
 include "dialects/xf/IR/XfStepOps.td"
 include "dialects/xf/IR/XfInferenceOps.td"
+include "dialects/xf/IR/XfStateOps.td"
 
 #endif

@@ -89,6 +89,37 @@ static const RuleCase ruleCases[] = {
      "tensor<2x4x5xf32>)",
      "([a, b, cd, f], [a, e, c, f], [a, e, c, f]) -> ([a, b, cd, f], "
      "[a, cd, b]) {a=2, b=5, c=2, d=2, e=5 whole, f=3 whole}"},
+    {"%x: tensor<2x5x6xf32>, %w: tensor<6x4xf32>, %b: tensor<6xf32>",
+     "xf.causal_conv(%x, %w, %b) : (tensor<2x5x6xf32>, tensor<6x4xf32>, "
+     "tensor<6xf32>) -> tensor<2x5x6xf32>",
+     "([a, b, c], [c, d], [c]) -> ([a, b, c]) {a=2, b=5 whole, c=6, d=4 "
+     "whole}"},
+    {"%x: tensor<2x5x6xf32>, %w: tensor<6x4xf32>",
+     "xf.causal_conv_gradient(%x, %x, %w) : (tensor<2x5x6xf32>, "
+     "tensor<2x5x6xf32>, tensor<6x4xf32>) -> (tensor<2x5x6xf32>, "
+     "tensor<6x4xf32>, tensor<6xf32>)",
+     "([a, b, c], [a, b, c], [c, d]) -> ([a, b, c], [c, d], [c]) {a=2 reduced, "
+     "b=5 whole, c=6, d=4 whole}"},
+    {"%x: tensor<2x5x4x3xf32>, %d: tensor<2x5x4xf32>, %b: "
+     "tensor<2x5x2x7xf32>, %n: tensor<4xf32>",
+     "xf.state_scan(%x, %d, %b, %b, %n, %n, %n) : (tensor<2x5x4x3xf32>, "
+     "tensor<2x5x4xf32>, tensor<2x5x2x7xf32>, tensor<2x5x2x7xf32>, "
+     "tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x5x4x3xf32>",
+     "([a, b, cd, e], [a, b, cd], [a, b, c, f], [a, b, c, f], [cd], [cd], "
+     "[cd]) -> ([a, b, cd, e]) {a=2, b=5 whole, c=2, d=2, e=3 whole, f=7 "
+     "whole}"},
+    {"%x: tensor<2x5x4x3xf32>, %d: tensor<2x5x4xf32>, %b: "
+     "tensor<2x5x2x7xf32>, %n: tensor<4xf32>",
+     "xf.state_scan_gradient(%x, %x, %d, %b, %b, %n, %n, %n) : "
+     "(tensor<2x5x4x3xf32>, tensor<2x5x4x3xf32>, tensor<2x5x4xf32>, "
+     "tensor<2x5x2x7xf32>, tensor<2x5x2x7xf32>, tensor<4xf32>, tensor<4xf32>, "
+     "tensor<4xf32>) -> (tensor<2x5x4x3xf32>, tensor<2x5x4xf32>, "
+     "tensor<2x5x2x7xf32>, tensor<2x5x2x7xf32>, tensor<4xf32>, tensor<4xf32>, "
+     "tensor<4xf32>)",
+     "([a, b, cd, e], [a, b, cd, e], [a, b, cd], [a, b, c, f], [a, b, c, f], "
+     "[cd], [cd], [cd]) -> ([a, b, cd, e], [a, b, cd], [a, b, c, f], "
+     "[a, b, c, f], [cd], [cd], [cd]) {a=2 reduced, b=5 whole, c=2, d=2 "
+     "reduced, e=3 whole, f=7 whole}"},
     {"%q: tensor<2x5x4x3xf32>, %p: tensor<2x5xi32>",
      "xf.attention(%q, %q, %q, %p) {causal, scale = 1.0, operandSegmentSizes = "
      "array<i32: 1, 1, 1, 1, 0, 0>} : (tensor<2x5x4x3xf32>, "

@@ -225,6 +225,24 @@ static const GradientCase gradientCases[] = {
     {"row_gate", "%x: tensor<3x5xf64>, %g: tensor<3x1xf64>",
      "xf.row_gate %x, %g : (tensor<3x5xf64>, tensor<3x1xf64>) -> "
      "tensor<3x5xf64>"},
+    {"causal_conv", "%x: tensor<2x5x3xf64>, %w: tensor<3x4xf64>",
+     "xf.causal_conv %x, %w : (tensor<2x5x3xf64>, tensor<3x4xf64>) -> "
+     "tensor<2x5x3xf64>"},
+    {"causal_conv_bias",
+     "%x: tensor<2x5x3xf64>, %w: tensor<3x2xf64>, %b: tensor<3xf64>",
+     "xf.causal_conv %x, %w, %b : (tensor<2x5x3xf64>, tensor<3x2xf64>, "
+     "tensor<3xf64>) -> tensor<2x5x3xf64>"},
+#define SCAN_OPERANDS                                                          \
+  "%x: tensor<2x5x4x3xf64>, %d: tensor<2x5x4xf64>, %b: tensor<2x5x2x3xf64>, "  \
+  "%c: tensor<2x5x2x3xf64>, %a: tensor<4xf64>, %t: tensor<4xf64>, %s: "        \
+  "tensor<4xf64>"
+#define SCAN(ATTRIBUTES)                                                       \
+  "xf.state_scan %x, %d, %b, %c, %a, %t, %s " ATTRIBUTES                       \
+  " : (tensor<2x5x4x3xf64>, tensor<2x5x4xf64>, tensor<2x5x2x3xf64>, "          \
+  "tensor<2x5x2x3xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> "      \
+  "tensor<2x5x4x3xf64>"
+    {"state_scan", SCAN_OPERANDS, SCAN("")},
+    {"state_scan_limits", SCAN_OPERANDS, SCAN("{least = 0.5, most = 0.9}")},
     {"dropout", "%x: tensor<4x9xf64>, %n: i32",
      "xf.dropout %x, %n {probability = 0.3, stream = 2 : i32} : "
      "(tensor<4x9xf64>, i32) -> tensor<4x9xf64>"},

@@ -531,3 +531,16 @@ func.func @documents(%q: tensor<1x8x2x4xf32>, %p: tensor<1x8xi32>, %l: tensor<8x
   %loss, %sums = xf.cross_entropy %l, %y count %n {valid_vocab = 4 : i64} : (tensor<8x4xf32>, tensor<8xi32>, tensor<f32>) -> (tensor<f32>, tensor<8xf32>)
   return
 }
+
+// CHECK-LABEL: func @state_space(
+// CHECK: %[[C:.*]] = xf.causal_conv %{{.*}}, %[[W:.*]] : (tensor<1x6x4xbf16>, tensor<4x2xbf16>) -> tensor<1x6x4xbf16>
+// CHECK: xf.causal_conv_gradient %[[C]], %{{.*}}, %[[W]] : {{.*}} -> (tensor<1x6x4xbf16>, tensor<4x2xf32>)
+// CHECK: %[[Y:.*]] = xf.state_scan {{.*}} {least = 1.000000e-03 : f64, most = 1.000000e-01 : f64}
+// CHECK: xf.state_scan_gradient %[[Y]], {{.*}} -> (tensor<1x6x2x2xbf16>, tensor<1x6x2xbf16>, tensor<1x6x1x4xbf16>, tensor<1x6x1x4xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>)
+func.func @state_space(%x: tensor<1x6x4xbf16>, %w: tensor<4x2xbf16>, %i: tensor<1x6x2x2xbf16>, %d: tensor<1x6x2xbf16>, %b: tensor<1x6x1x4xbf16>, %n: tensor<2xf32>) {
+  %c = xf.causal_conv %x, %w : (tensor<1x6x4xbf16>, tensor<4x2xbf16>) -> tensor<1x6x4xbf16>
+  %dx, %dw = xf.causal_conv_gradient %c, %x, %w : (tensor<1x6x4xbf16>, tensor<1x6x4xbf16>, tensor<4x2xbf16>) -> (tensor<1x6x4xbf16>, tensor<4x2xf32>)
+  %y = xf.state_scan %i, %d, %b, %b, %n, %n, %n {least = 0.001, most = 0.1} : (tensor<1x6x2x2xbf16>, tensor<1x6x2xbf16>, tensor<1x6x1x4xbf16>, tensor<1x6x1x4xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x6x2x2xbf16>
+  %g:7 = xf.state_scan_gradient %y, %i, %d, %b, %b, %n, %n, %n : (tensor<1x6x2x2xbf16>, tensor<1x6x2x2xbf16>, tensor<1x6x2xbf16>, tensor<1x6x1x4xbf16>, tensor<1x6x1x4xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<1x6x2x2xbf16>, tensor<1x6x2xbf16>, tensor<1x6x1x4xbf16>, tensor<1x6x1x4xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>)
+  return
+}
