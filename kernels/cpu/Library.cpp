@@ -16,6 +16,7 @@
 #include "kernels/cpu/QuantizeBlocks.h"
 #include "kernels/cpu/Rope.h"
 #include "kernels/cpu/Router.h"
+#include "kernels/cpu/StateSpace.h"
 
 namespace hocket::kernels {
 
@@ -143,6 +144,12 @@ constexpr Row table[] = {
      runs<groupedLinearInputGradient, groupedInputGradientArguments>},
     {"grouped_linear_weight_gradient",
      runs<groupedLinearWeightGradient, groupedWeightGradientArguments>},
+    {"causal_conv", runs<causalConv, causalConvArguments>},
+    {"causal_conv_gradient",
+     runs<causalConvGradient, causalConvGradientArguments>},
+    {"state_scan", runs<stateScan, stateScanArguments>},
+    {"state_scan_gradient",
+     runs<stateScanGradient, stateScanGradientArguments>},
 };
 
 } // namespace

@@ -76,6 +76,11 @@ static constexpr LibraryOp table[] = {
      groupedInputGradientSizes},
     {"grouped_linear_weight_gradient", 3, 4, 0, 0b1, true,
      groupedWeightGradientSizes},
+    {"causal_conv", 3, 4, 0, 0b1, false, causalConvSizes},
+    {"causal_conv_gradient", 6, 6, 0, 0b111, false, causalConvGradientSizes},
+    {"state_scan", 8, 8, 0, 0b1, false, stateScanSizes},
+    {"state_scan_gradient", 16, 16, 0, 0b11111111, false,
+     stateScanGradientSizes},
 };
 
 std::span<const LibraryOp> libraryOps() { return table; }

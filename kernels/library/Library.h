@@ -173,6 +173,26 @@
 ///                     x[R, i], ranges i32[G, S, 2] (as above)
 ///                     integers: as grouped_linear; accumulates
 ///
+/// State-space layers, as in kernels/reference/StateSpace.h; K is at most
+/// kMostTaps, p kMostHeadDim and N kMostState.
+///
+/// causal_conv         buffers: y[B, S, C] (out), x[B, S, C], w[C, K],
+///                     bias[C] (may be left out)
+///                     integers: dtype, B, S, C, K
+/// causal_conv_gradient    buffers: dx[B, S, C] (out), dw f32[C, K] (out),
+///                     dbias f32[C] (out), dy[B, S, C], x[B, S, C], w[C, K]
+///                     integers: as causal_conv
+/// state_scan          buffers: y[B, S, n, p] (out), x[B, S, n, p],
+///                     step[B, S, n], in map[B, S, g, N], out map[B, S, g, N],
+///                     decay f32[n], step bias f32[n], skip f32[n]
+///                     integers: dtype, B, S, n, p, g, N; floats: least, most
+/// state_scan_gradient buffers: dx, dstep, din map, dout map (out; as x, step,
+///                     in map, out map), ddecay f32[n], dstep bias f32[n],
+///                     dskip f32[n] (out), f32[scanWorkspace()] (out:
+///                     workspace), dy[B, S, n, p], x, step, in map, out map,
+///                     decay, step bias, skip
+///                     integers, floats: as state_scan
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_KERNELS_LIBRARY_LIBRARY_H
@@ -188,6 +208,11 @@ namespace hocket::kernels {
 /// How many sums over tokens a router's workspace holds, each over some of them
 /// in order, so that their number changes no bit.
 inline constexpr int64_t kRouterParts = 32;
+
+/// How far a convolution along the sequence reaches, how wide a head of a
+/// state-space layer is, and how many numbers of state a channel of it has: at
+/// most.
+inline constexpr int64_t kMostTaps = 8, kMostHeadDim = 256, kMostState = 256;
 
 /// Bytes of the packed form (kernels/cpu/Gemm.h) of a [k, n] matrix of `dtype`;
 /// the same on every machine. For 0 <= n, k < 2^31.

@@ -23,6 +23,7 @@
 #include "kernels/reference/QuantizeBlocks.h"
 #include "kernels/reference/Rope.h"
 #include "kernels/reference/Router.h"
+#include "kernels/reference/StateSpace.h"
 
 #include <span>
 #include <vector>
@@ -104,6 +105,12 @@ GroupedInputGradientArguments
 groupedInputGradientArguments(const LibraryCall &call);
 GroupedWeightGradientArguments
 groupedWeightGradientArguments(const LibraryCall &call);
+
+CausalConvArguments causalConvArguments(const LibraryCall &call);
+CausalConvGradientArguments
+causalConvGradientArguments(const LibraryCall &call);
+StateScanArguments stateScanArguments(const LibraryCall &call);
+StateScanGradientArguments stateScanGradientArguments(const LibraryCall &call);
 
 } // namespace library
 } // namespace hocket::kernels

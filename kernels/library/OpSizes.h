@@ -136,6 +136,12 @@ KernelError groupedLinearSizes(Integers n, Floats floats, Bytes bytes);
 KernelError groupedInputGradientSizes(Integers n, Floats floats, Bytes bytes);
 KernelError groupedWeightGradientSizes(Integers n, Floats floats, Bytes bytes);
 
+// StateCalls.cpp
+KernelError causalConvSizes(Integers n, Floats floats, Bytes bytes);
+KernelError causalConvGradientSizes(Integers n, Floats floats, Bytes bytes);
+KernelError stateScanSizes(Integers n, Floats floats, Bytes bytes);
+KernelError stateScanGradientSizes(Integers n, Floats floats, Bytes bytes);
+
 } // namespace hocket::kernels::library
 
 #endif // HOCKET_KERNELS_LIBRARY_OPSIZES_H

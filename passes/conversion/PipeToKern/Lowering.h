@@ -98,6 +98,13 @@ Values lower(mlir::OpBuilder &builder, xf::CombineWeightGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::GroupedLinearOp op);
 Values lower(mlir::OpBuilder &builder, xf::GroupedLinearInputGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::GroupedLinearWeightGradientOp op);
+
+// StateSpace.cpp: hand-written kernels of state-space layers.
+Values lower(mlir::OpBuilder &builder, xf::CausalConvOp op);
+Values lower(mlir::OpBuilder &builder, xf::CausalConvGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::StateScanOp op);
+Values lower(mlir::OpBuilder &builder, xf::StateScanGradientOp op);
+
 // Collectives.cpp: what devices exchange.
 Values lower(mlir::OpBuilder &builder, dist::AllReduceOp op);
 Values lower(mlir::OpBuilder &builder, dist::AllGatherOp op);

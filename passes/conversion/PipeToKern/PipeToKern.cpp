@@ -121,10 +121,11 @@ FrozenRewritePatternSet lowerings(MLIRContext *context) {
       xf::BalanceBiasOp, xf::ExpertOrderOp, xf::ExpertSegmentsOp,
       xf::DispatchOp, xf::CombineOp, xf::CombineWeightGradientOp,
       xf::GroupedLinearOp, xf::GroupedLinearInputGradientOp,
-      xf::GroupedLinearWeightGradientOp, xf::ReshapeOp, xf::PrefixOp,
-      xf::VariableOp, xf::ReadOp, xf::WriteOp, xf::AccumulateOp, xf::InputOp,
-      xf::OutputOp, xf::TrainingOp, pipe::FragmentOp, pipe::AllReduceOp,
-      pipe::AllGatherOp>(patterns);
+      xf::GroupedLinearWeightGradientOp, xf::CausalConvOp,
+      xf::CausalConvGradientOp, xf::StateScanOp, xf::StateScanGradientOp,
+      xf::ReshapeOp, xf::PrefixOp, xf::VariableOp, xf::ReadOp, xf::WriteOp,
+      xf::AccumulateOp, xf::InputOp, xf::OutputOp, xf::TrainingOp,
+      pipe::FragmentOp, pipe::AllReduceOp, pipe::AllGatherOp>(patterns);
   return std::move(patterns);
 }
 
