@@ -16,8 +16,6 @@
 
 #include "kernels/cpu/StateSpace.h"
 
-#include "kernels/library/Library.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -206,11 +204,12 @@ template <typename Arguments> struct HeadScan {
 static_assert(kMostHeadDim * kMostState * sizeof(float) <=
               kScratchBytesPerWorker);
 
+/// In double: what is left of sums of both signs is small.
 float sumOfProducts(const float *x, const float *y, int64_t count) {
-  float sum = 0;
+  double sum = 0;
   for (int64_t i = 0; i < count; ++i)
-    sum += x[i] * y[i];
-  return sum;
+    sum += double(x[i]) * double(y[i]);
+  return static_cast<float>(sum);
 }
 
 /// Eight sums side by side, which a compiler keeps in a vector.

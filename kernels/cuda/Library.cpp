@@ -102,6 +102,10 @@ constexpr Row rows[] = {
     {"grouped_linear", launchGroupedLinear},
     {"grouped_linear_input_gradient", launchGroupedInputGradient},
     {"grouped_linear_weight_gradient", launchGroupedWeightGradient},
+    {"causal_conv", launchCausalConv},
+    {"causal_conv_gradient", launchCausalConvGradient},
+    {"state_scan", launchStateScan},
+    {"state_scan_gradient", launchStateScanGradient},
 };
 
 } // namespace

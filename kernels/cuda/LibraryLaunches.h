@@ -103,6 +103,13 @@ KernelError launchGroupedInputGradient(const CudaRequest &request,
 KernelError launchGroupedWeightGradient(const CudaRequest &request,
                                         CudaCall &call);
 
+// StateLaunches.cpp
+KernelError launchCausalConv(const CudaRequest &request, CudaCall &call);
+KernelError launchCausalConvGradient(const CudaRequest &request,
+                                     CudaCall &call);
+KernelError launchStateScan(const CudaRequest &request, CudaCall &call);
+KernelError launchStateScanGradient(const CudaRequest &request, CudaCall &call);
+
 } // namespace hocket::kernels::library
 
 #endif // HOCKET_KERNELS_CUDA_LIBRARYLAUNCHES_H

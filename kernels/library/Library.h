@@ -173,8 +173,8 @@
 ///                     x[R, i], ranges i32[G, S, 2] (as above)
 ///                     integers: as grouped_linear; accumulates
 ///
-/// State-space layers, as in kernels/reference/StateSpace.h; K is at most
-/// kMostTaps, p kMostHeadDim and N kMostState.
+/// State-space layers, as in kernels/reference/StateSpace.h, which says how
+/// large K, p and N are at most.
 ///
 /// causal_conv         buffers: y[B, S, C] (out), x[B, S, C], w[C, K],
 ///                     bias[C] (may be left out)
@@ -208,11 +208,6 @@ namespace hocket::kernels {
 /// How many sums over tokens a router's workspace holds, each over some of them
 /// in order, so that their number changes no bit.
 inline constexpr int64_t kRouterParts = 32;
-
-/// How far a convolution along the sequence reaches, how wide a head of a
-/// state-space layer is, and how many numbers of state a channel of it has: at
-/// most.
-inline constexpr int64_t kMostTaps = 8, kMostHeadDim = 256, kMostState = 256;
 
 /// Bytes of the packed form (kernels/cpu/Gemm.h) of a [k, n] matrix of `dtype`;
 /// the same on every machine. For 0 <= n, k < 2^31.

@@ -19,6 +19,11 @@
 
 namespace hocket::kernels {
 
+/// How far a convolution along the sequence reaches, how wide a head of a
+/// state-space layer is, and how many numbers of state a channel of it has: at
+/// most, of fast kernels.
+inline constexpr int64_t kMostTaps = 8, kMostHeadDim = 256, kMostState = 256;
+
 /// y[b, s, c] = bias[c] + sum_k w[c, k] x[b, s - (taps - 1) + k, c]
 struct CausalConvArguments {
   int64_t batch, sequence, channels, taps;

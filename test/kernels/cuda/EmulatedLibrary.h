@@ -27,6 +27,7 @@ struct Fill {
   int32_t low = 0, high = 0; ///< of integers: in [low, high)
   std::vector<int32_t> values = {}; ///< if any: the integers
   bool isResult = true;             ///< false: what it holds then is nobody's
+  double slack = 1; ///< times the tolerance: of sums that nearly cancel
 };
 
 /// One call, but for its buffers' memory.

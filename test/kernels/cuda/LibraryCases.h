@@ -19,6 +19,7 @@ namespace hocket::kernels::test {
 
 std::vector<LibraryCase> denseCases();  // LibraryCases.cpp
 std::vector<LibraryCase> expertCases(); // ExpertCases.cpp
+std::vector<LibraryCase> stateCases();  // StateCases.cpp
 
 /// A call whose data is wrong, and the fault word that it raises.
 struct FaultCase {

@@ -99,6 +99,12 @@ constexpr Row table[] = {
     {"grouped_linear_weight_gradient",
      runs<reference::groupedLinearWeightGradient,
           groupedWeightGradientArguments>},
+    {"causal_conv", runs<reference::causalConv, causalConvArguments>},
+    {"causal_conv_gradient",
+     runs<reference::causalConvGradient, causalConvGradientArguments>},
+    {"state_scan", runs<reference::stateScan, stateScanArguments>},
+    {"state_scan_gradient",
+     runs<reference::stateScanGradient, stateScanGradientArguments>},
 };
 
 } // namespace
