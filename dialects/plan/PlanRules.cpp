@@ -7,6 +7,7 @@
 #include "dialects/plan/PlanRules.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace hocket;
 using namespace hocket::plan;
@@ -33,6 +34,7 @@ public:
     checkSharedExperts();
     checkStages();
     checkHeads();
+    checkStateSpace();
     checkPositions();
     checkContext();
     checkShardings();
@@ -208,6 +210,37 @@ private:
           "plan.tensor_parallel is " + text(plan.tp) +
               ", which does not divide model.heads (" + text(sizes.heads) +
               "); write one of its divisors");
+  }
+
+  /// S86 to S88: heads of state-space layers and their groups go to tensor
+  /// ranks whole, groups as key heads do; sequences are whole.
+  void checkStateSpace() {
+    if (sizes.stateHeads == 0)
+      return;
+    int64_t groups = sizes.stateGroups;
+    const char *field = "plan.tensor_parallel";
+    if (sizes.stateHeads % plan.tp != 0)
+      add(86, field,
+          "plan.tensor_parallel is " + text(plan.tp) +
+              ", which does not divide model.state_space.heads (" +
+              text(sizes.stateHeads) + "); write one of its divisors");
+    else if (groups % plan.tp != 0 && plan.tp % groups != 0)
+      add(86, field,
+          "plan.tensor_parallel is " + text(plan.tp) +
+              ", which model.state_space.groups (" + text(groups) +
+              ") neither divides nor is a multiple of; write one that is");
+    else if (sizes.kvHeads > 0 && groups > 1 &&
+             std::gcd(sizes.kvHeads, plan.tp) != std::gcd(groups, plan.tp))
+      add(87, field,
+          "plan.tensor_parallel is " + text(plan.tp) +
+              ", over which model.kv_heads (" + text(sizes.kvHeads) +
+              ") and model.state_space.groups (" + text(groups) +
+              ") are not split alike; write one that divides both");
+    if (plan.cp > 1)
+      add(88, "plan.context_parallel",
+          "plan.context_parallel is " + text(plan.cp) +
+              ", and state-space layers go through whole sequences; write "
+              "context_parallel: 1");
   }
 
   /// S23: positions go to ranks in shards of one size.

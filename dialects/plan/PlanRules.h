@@ -23,7 +23,8 @@ namespace hocket::plan {
 struct PlanSizes {
   int64_t layers = 0;
   int64_t heads = 0;
-  int64_t kvHeads = 0;
+  int64_t kvHeads = 0;                     ///< 0 where no layer attends.
+  int64_t stateHeads = 0, stateGroups = 0; ///< Of state-space layers.
   int64_t experts = 0;
   int64_t sequence = 0;    ///< Tokens.
   int64_t globalBatch = 0; ///< Sequences of a step.
@@ -48,8 +49,8 @@ struct BrokenRule {
 };
 
 /// The rules that a plan breaks, in their order: S4, S14, S18, S20 to S23, S35
-/// to S38, S40, S43, S61 and S62. The schedule's name is not looked at (S25,
-/// Q10).
+/// to S38, S40, S43, S61, S62 and S86 to S88. The schedule's name is not looked
+/// at (S25, Q10).
 std::vector<BrokenRule> brokenRules(const ParallelPlan &plan,
                                     const PlanSizes &sizes);
 

@@ -10,6 +10,7 @@
 #include "frontends/spec/model/Sizes.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace hocket::spec;
 
@@ -185,6 +186,50 @@ static void checkExperts(const Model &model, ConstraintErrors &errors) {
                    "interval");
 }
 
+/// S84, S85.
+static void checkStateSpace(const Model &model, ConstraintErrors &errors) {
+  if (hasStateSpace(model) != model.has_state_space()) {
+    if (model.has_state_space())
+      errors.add(84, "model.state_space",
+                 "no kind of layer has mixer: MAMBA2; write it in one of "
+                 "model.layer_kinds, or leave model.state_space out");
+    else
+      errors.add(84, "model.layer_kinds[0]",
+                 "layers with mixer: MAMBA2 have the sizes of "
+                 "model.state_space; write it");
+    return;
+  }
+  if (!model.has_state_space())
+    return;
+  const StateSpace &space = model.state_space();
+  if (model.attention_mask() == Model::BIDIRECTIONAL)
+    errors.add(84, "model.attention_mask",
+               "state-space layers see a sequence from its beginning alone; "
+               "leave attention_mask out");
+  if (!space.has_heads()) {
+    errors.add(85, "model.state_space",
+               "model.state_space.head_dim does not divide 2 * model.hidden; "
+               "write model.state_space.heads");
+    return;
+  }
+  for (auto [name, parts] :
+       {std::pair<const char *, int64_t>{"groups", space.groups()},
+        {"norm_groups", space.norm_groups()}})
+    if (space.heads() % parts != 0)
+      errors.add(85, std::string("model.state_space.") + name,
+                 std::string("model.state_space.") + name + " is " +
+                     std::to_string(parts) +
+                     ", which does not divide model.state_space.heads (" +
+                     std::to_string(space.heads()) + "); write " +
+                     std::to_string(nearestDivisor(space.heads(), parts)));
+  if (space.has_step_most() && space.step_most() <= space.step_least())
+    errors.add(85, "model.state_space.step_most",
+               "model.state_space.step_most is " +
+                   formatReal(space.step_most()) +
+                   "; write more than step_least (" +
+                   formatReal(space.step_least()) + ")");
+}
+
 //===----------------------------------------------------------------------===//
 // Kinds of layers
 //===----------------------------------------------------------------------===//
@@ -308,6 +353,9 @@ void hocket::spec::checkModel(const Model &model, ConstraintErrors &errors) {
                "LAYER_NORM");
   if (model.has_moe())
     checkExperts(model, errors);
+  checkStateSpace(model, errors);
+  bool hasSizes = !model.has_state_space() || model.state_space().has_heads();
+  layersAreFine &= hasSizes;
   if (model.has_head_dim() && layersAreFine)
     checkTotal(model, errors);
 }

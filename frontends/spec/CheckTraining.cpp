@@ -183,6 +183,20 @@ static void checkFp8(const Training &training, ConstraintErrors &errors) {
             "leave fp8_recipe out");
 }
 
+/// S89.
+static void checkStates(const Spec &spec, ConstraintErrors &errors) {
+  if (!spec.model().has_state_space())
+    return;
+  if (spec.training().data().reset_attention_mask())
+    errors.add(89, "training.data.reset_attention_mask",
+               "state-space layers carry their states from document to "
+               "document; leave reset_attention_mask out");
+  if (spec.training().fp8_format() != Training::NONE)
+    errors.add(89, "training.fp8_format",
+               "models with state-space layers are not trained in 8 bits yet; "
+               "leave fp8_format out");
+}
+
 /// Reads "a", "a,b" or "a,b,c": shares that are not negative, the first above
 /// zero.
 static bool isSplit(std::string_view text) {
@@ -212,6 +226,7 @@ void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   checkLossScale(training, errors);
   checkRerun(spec, errors);
   checkFp8(training, errors);
+  checkStates(spec, errors);
   checkDataSources(training.data(), errors);
   checkDocuments(spec, errors);
   checkFrozen(spec, errors);

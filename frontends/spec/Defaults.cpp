@@ -6,6 +6,8 @@
 
 #include "frontends/spec/Defaults.h"
 
+#include "frontends/spec/model/LayerPattern.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -81,6 +83,16 @@ static void addMessages(Spec &spec) {
 /// Sizes that follow from others. A wrong size (0 heads) leaves what would
 /// follow from it absent; the checks then name the wrong one.
 static void deriveSizes(Model &model) {
+  if (!attends(model) && !model.has_heads()) { // Sizes that nothing has.
+    model.set_heads(1);
+    model.set_head_dim(1);
+  }
+  StateSpace *space =
+      model.has_state_space() ? model.mutable_state_space() : nullptr;
+  if (space && !space->has_heads() && space->head_dim() > 0 &&
+      model.hidden() > 0 && model.hidden() < (int64_t(1) << 60) &&
+      2 * model.hidden() % space->head_dim() == 0)
+    space->set_heads(2 * model.hidden() / space->head_dim());
   if (!model.has_kv_heads() && model.has_heads())
     model.set_kv_heads(model.heads());
   if (!model.has_head_dim() && model.hidden() > 0 && model.heads() > 0 &&

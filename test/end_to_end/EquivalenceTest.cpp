@@ -58,6 +58,17 @@ std::string specOf(const EquivalenceCase &choice) {
   "kv_heads: 2 norm: RMS_NORM activation: SWIGLU position: ROTARY bias: "      \
   "false tied_embeddings: false ffn: 40 "
 
+#define MAMBA2                                                                 \
+  "norm: RMS_NORM position: NONE bias: false layer_kinds { name: \"mamba\" "   \
+  "mixer: MAMBA2 feed_forward: NO_FEED_FORWARD } pattern: \"mamba\" "          \
+  "state_space { heads: 4 head_dim: 10 state_size: 6 "
+#define BAMBA                                                                  \
+  "kv_heads: 2 ffn: 40 norm: RMS_NORM activation: SWIGLU position: ROTARY "    \
+  "bias: false tied_embeddings: false state_space { heads: 4 head_dim: 16 "    \
+  "state_size: 12 conv_width: 3 conv_bias: false } layer_kinds { name: "       \
+  "\"mamba\" mixer: MAMBA2 position: NONE } layer_kinds { name: "              \
+  "\"attention\" } pattern: \"mamba attention\" "
+
 #define BERT                                                                   \
   "attention_mask: BIDIRECTIONAL token_types: 2 embedding_norm: true "         \
   "head_transform: true head_bias: true sentence_head: true "
@@ -206,6 +217,16 @@ const EquivalenceCase cases[] = {
      ADAMW,
      {},
      {"plan.recompute=FULL"}},
+    // State-space layers.
+    {"mamba2", MAMBA2 "groups: 2 norm_groups: 2 bias: true step_most: 0.08 } ",
+     ADAMW},
+    {"bamba",
+     BAMBA,
+     ADAMW,
+     {},
+     {"training.sequence_length=23", "plan.recompute=SELECTIVE"}},
+    {"bamba_again", BAMBA, ADAMW, {}, {"plan.recompute=FULL"}},
+    {"bf16_bamba", BAMBA, ADAMW "precision: BF16", bf16},
     // Mixtures of experts.
     {"moe", MIXTRAL "moe { experts: 4 ffn: 24 aux_loss: 0.05 z_loss: 0.01 }",
      ADAMW},

@@ -70,7 +70,11 @@ void RandomPlans::trainTheSame(const std::vector<const ModelRow *> &models,
   for (int i = 0; i < plans; ++i) {
     const ModelRow &model = *models[random() % models.size()];
     bool hasExperts = std::string(model.fields).find("moe") < std::string::npos;
+    bool hasStates =
+        std::string(model.fields).find("MAMBA2") < std::string::npos;
     std::string context = oneOf({"1", "1", "2", "4"});
+    if (hasStates) // S88
+      context = "1";
     std::string sequence = oneOf({"", " --sequence-parallel"});
     bool isLong = context == "4";
     std::string tensor = oneOf({"1", "2", isLong ? "1" : "4"}), share = tensor;
@@ -131,6 +135,10 @@ TEST_F(RandomPlans, TrainTheSameBranchesSideBySide) {
   trainTheSame({&sideBySide, &sideBySideOnOneNorm}, 10);
 }
 
+TEST_F(RandomPlans, TrainTheSameStateSpaces) {
+  trainTheSame({&stateSpace, &oneGroup}, 10);
+}
+
 TEST_F(RandomPlans, TrainTheSameEncoders) {
   trainTheSame({&bert, &bertWithDropout}, 10);
 }
@@ -169,6 +177,8 @@ std::vector<PlanCase> cases() {
   add(experts, expertPlans());
   add(droppingExperts, expertPlans());
   add(droppingExperts, moreExpertPlans());
+  add(stateSpace, densePlans());
+  add(oneGroup, densePlans().first(10)); // Every axis alone.
   add(gpt, contextPlans());
   add(llama, contextPlans());
   add(patterned, contextPlans());

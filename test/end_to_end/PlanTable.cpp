@@ -92,6 +92,21 @@ const ModelRow test::sideBySide = {"SideBySide", SIDE_BY_SIDE
 const ModelRow test::sideBySideOnOneNorm = {
     "SideBySideOnOneNorm",
     SIDE_BY_SIDE "branches: PARALLEL_ONE_NORM head_bias: true "};
+const ModelRow test::stateSpace = {
+    "StateSpace",
+    "layers: 4 hidden: 32 heads: 4 kv_heads: 4 ffn: 50 vocab_size: 61 "
+    "max_positions: 16 norm: RMS_NORM activation: SWIGLU position: ROTARY "
+    "bias: false tied_embeddings: false "
+    "state_space { heads: 8 head_dim: 6 state_size: 5 groups: 4 norm_groups: 4 "
+    "} layer_kinds { name: \"mamba\" mixer: MAMBA2 position: NONE "
+    "feed_forward: NO_FEED_FORWARD } layer_kinds { name: \"attention\" } "
+    "pattern: \"mamba attention\" "};
+const ModelRow test::oneGroup = {
+    "OneGroup",
+    "layers: 4 hidden: 32 vocab_size: 61 max_positions: 16 norm: RMS_NORM "
+    "position: NONE bias: false state_space { heads: 4 head_dim: 8 state_size: "
+    "6 } layer_kinds { name: \"mamba\" mixer: MAMBA2 feed_forward: "
+    "NO_FEED_FORWARD } pattern: \"mamba\" "};
 
 #define BERT                                                                   \
   "layers: 4 hidden: 32 heads: 4 ffn: 72 vocab_size: 61 max_positions: 16 "    \

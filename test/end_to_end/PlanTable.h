@@ -50,6 +50,9 @@ extern const ModelRow expertsRunAgain;
 /// positions, an MLP of its own width, experts.
 extern const ModelRow patterned, hybrid;
 extern const ModelRow sideBySide, sideBySideOnOneNorm;
+/// State-space layers: between attention, of as many groups as ranks may split;
+/// and alone, of one group that they do not.
+extern const ModelRow stateSpace, oneGroup;
 
 /// Encoders, trained on masked tokens of sentences and on their order: BERT,
 /// and the same with Megatron's norms and dropout.

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 
+import state_space
 import torch
 import torch.nn.functional as F
 
@@ -27,7 +28,7 @@ class Config:
         training = self.spec.get("training", {})
         get = model.get
         self.layers, self.hidden = model["layers"], model["hidden"]
-        self.heads, self.vocab = model["heads"], model["vocab_size"]
+        self.heads, self.vocab = model.get("heads", 1), model["vocab_size"]
         padding = get("vocab_padding", 1)
         self.rows = -(-self.vocab // padding) * padding
         self.kv_heads = get("kv_heads", self.heads)
@@ -53,6 +54,7 @@ class Config:
         self.tied = get("tied_embeddings", True)
         self.initializer = get("initializer", {})
         self.moe = get("moe")
+        self.state_space = get("state_space")
         bias = get("bias", True)
         self.qkv_bias = get("attention_qkv_bias", bias)
         self.out_bias = get("attention_out_bias", bias)
@@ -89,6 +91,7 @@ class Config:
         rotary = kind.get("position", self.position) == "ROTARY"
         return SimpleNamespace(
             attention=kind.get("mixer", "ATTENTION") == "ATTENTION",
+            state_space=kind.get("mixer") == "MAMBA2",
             feed_forward=feed_forward,
             ffn=kind.get("ffn", self.ffn),
             window=kind.get("sliding_window", self.window) or None,
@@ -106,7 +109,10 @@ class Config:
     @property
     def branches(self):
         """Residual branches of the whole model."""
-        return sum(k.attention + (k.feed_forward != "NO_FEED_FORWARD") for k in self.kinds)
+        return sum(
+            k.attention + k.state_space + (k.feed_forward != "NO_FEED_FORWARD")
+            for k in self.kinds
+        )
 
     @property
     def capacity(self):
@@ -161,6 +167,9 @@ def parameter_shapes(config):
         if kind.attention:
             add_norms(c, add, layer + "attention")
             add_attention(c, add, layer + "attention.")
+        if kind.state_space:
+            add_norms(c, add, layer + "mixer")
+            state_space.add_shapes(c, add, shapes, layer + "mixer.")
         if kind.feed_forward != "NO_FEED_FORWARD":
             if c.side_by_side != "PARALLEL_ONE_NORM":
                 add_norms(c, add, layer + "mlp")
@@ -455,6 +464,9 @@ class Model:
         y = self.rounded(y.transpose(1, 2).reshape(batch, sequence, -1))
         return self.linear(y, weights, name + "o")
 
+    def state_space(self, x, weights, name, kind):
+        return state_space.mix(self, x, weights, name)
+
     def mlp(self, x, weights, name, kind):
         if kind.feed_forward == "EXPERTS":
             return self.experts(x, weights, name)
@@ -560,7 +572,8 @@ class Model:
 
     def add_branch(self, x, weights, layer, kind, name):
         """x + f(norm(x)), norm(x + f(x)), x + norm(f(norm(x))) or x + norm(f(x))."""
-        c, branch = self.config, self.attention if name == "attention" else self.mlp
+        branches = {"attention": self.attention, "mixer": self.state_space, "mlp": self.mlp}
+        c, branch = self.config, branches[name]
         norm, post = f"{layer}{name}_norm", f"{layer}{name}_post_norm"
         before = c.norm_position in ("PRE", "BOTH")
         y = self.norm(x, weights, norm) if before else x
@@ -600,6 +613,8 @@ class Model:
                 continue
             if kind.attention:
                 x = self.add_branch(x, weights, f"layers.{i}.", kind, "attention")
+            if kind.state_space:
+                x = self.add_branch(x, weights, f"layers.{i}.", kind, "mixer")
             if kind.feed_forward != "NO_FEED_FORWARD":
                 x = self.add_branch(x, weights, f"layers.{i}.", kind, "mlp")
         return self.norm(x, weights, "final_norm") if c.final_norm else x
@@ -639,8 +654,9 @@ class Model:
 
 
 def decays(name):
-    """Whether weight decay applies: not to norms and biases."""
-    return not name.endswith(".bias") and "norm" not in name
+    """Whether weight decay applies: not to norms, biases and numbers of heads."""
+    numbers = (".bias", ".decay", ".step_bias", ".skip")
+    return not name.endswith(numbers) and "norm" not in name
 
 
 def adamw(config, weights):

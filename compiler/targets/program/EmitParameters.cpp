@@ -50,7 +50,7 @@ void emitInitializer(exec::ParameterOp op, program::Initializer &initializer) {
     return;
   if (initializer.kind() == "normal")
     initializer.set_stddev(value.getValueAsDouble());
-  else if (initializer.kind() == "constant" || initializer.kind() == "uniform")
+  else
     initializer.set_value(value.getValueAsDouble());
 }
 

@@ -24,11 +24,12 @@ using namespace hocket::xf;
 LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                StringRef kind, FloatAttr value) {
   bool spread = kind == "normal" || kind == "uniform";
-  bool valued = spread || kind == "constant";
+  bool logarithmic = kind == "log_uniform" || kind == "time_step";
+  bool valued = spread || logarithmic || kind == "constant";
   if (!valued && kind != "zeros" && kind != "ones")
     return emitError()
-           << "X41: an initial value is normal, uniform, zeros, ones "
-              "or constant, not "
+           << "X41: an initial value is normal, uniform, log_uniform, "
+              "time_step, zeros, ones or constant, not "
            << kind;
   if (valued != static_cast<bool>(value))
     return emitError() << "X41: " << kind
@@ -39,6 +40,11 @@ LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "X41: a "
                        << (kind == "normal" ? "standard deviation" : "bound")
                        << " of " << value.getValueAsDouble() << " is negative";
+  double least = kind == "log_uniform" ? 1 : 0;
+  if (logarithmic && value.getValueAsDouble() <= least)
+    return emitError() << "X41: the value of " << kind << ", "
+                       << value.getValueAsDouble() << ", is not above "
+                       << least;
   return success();
 }
 

@@ -76,7 +76,12 @@ def Xf_ParameterRole : Xf_Enum<"ParameterRole", "what a parameter does", [
   I32EnumAttrCase<"TokenTypes", 16, "token_types">,
   // Layers behind the last one that are as wide on every device.
   I32EnumAttrCase<"HeadTransform", 17, "head_transform">,
-  I32EnumAttrCase<"SentenceHead", 18, "sentence_head">]>;
+  I32EnumAttrCase<"SentenceHead", 18, "sentence_head">,
+  // What of a state-space layer belongs to heads, to groups of them, and the
+  // layer behind.
+  I32EnumAttrCase<"StateInput", 19, "state_input">,
+  I32EnumAttrCase<"StateGroup", 20, "state_group">,
+  I32EnumAttrCase<"StateOutput", 21, "state_output">]>;
 def Xf_ParameterRoleAttr
     : EnumAttr<Xf_Dialect, Xf_ParameterRole, "parameter_role"> {
   let assemblyFormat = "`<` $value `>`";
@@ -125,11 +130,14 @@ class Xf_Attr<string name, string attrMnemonic> : AttrDef<Xf_Dialect, name> {
 def Xf_InitAttr : Xf_Attr<"Init", "init"> {
   let summary = "The initial value of a variable";
   let description = [{
-    `kind` is `normal`, `uniform`, `zeros`, `ones` or `constant`; `value` is the
-    standard deviation of a `normal`, the bound of a `uniform`, whose numbers lie
-    between it and its negative, and the value of a `constant`, else 0.
+    `kind` is `normal`, `uniform`, `log_uniform`, `time_step`, `zeros`, `ones` or
+    `constant`; `value` is the standard deviation of a `normal`, the bound of a
+    `uniform`, whose numbers lie between it and its negative, and the value of a
+    `constant`, else 0. Numbers of `log_uniform` are logarithms of uniform ones
+    between 1 and `value`. Those of `time_step` are what softplus makes steps of
+    between `value` / 100 and `value` of, whose logarithms are uniform.
   }];
-  let parameters = (ins Xf_KeywordParameter<"normal, uniform, zeros, ones, constant">:$kind,
+  let parameters = (ins Xf_KeywordParameter<"normal, uniform, log_uniform, time_step, zeros, ones, constant">:$kind,
       DefaultValuedParameter<"::mlir::FloatAttr", "::mlir::FloatAttr()">:$value);
   let assemblyFormat = "`<` $kind (`,` $value^)? `>`";
   let genVerifyDecl = 1;

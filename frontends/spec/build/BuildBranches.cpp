@@ -64,6 +64,9 @@ Value ModelBuilder::buildBranches(Value input) {
   if (kind->attention)
     x = addBranch(x, "attention", AttentionBranchStream,
                   [&](Value in) { return buildAttentionBranch(in); });
+  if (kind->stateSpace)
+    x = addBranch(x, "mixer", AttentionBranchStream,
+                  [&](Value in) { return buildStateSpaceBranch(in); });
   if (kind->hasExperts())
     x = addBranch(x, "mlp", MlpBranchStream,
                   [&](Value in) { return buildExperts(in); });

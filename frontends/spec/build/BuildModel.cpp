@@ -67,24 +67,24 @@ static xf::ParameterRole roleOf(Parameter::Role role) {
     return xf::ParameterRole::HeadTransform;
   case Parameter::Role::SentenceHead:
     return xf::ParameterRole::SentenceHead;
+  case Parameter::Role::StateInput:
+    return xf::ParameterRole::StateInput;
+  case Parameter::Role::StateGroup:
+    return xf::ParameterRole::StateGroup;
+  case Parameter::Role::StateOutput:
+    return xf::ParameterRole::StateOutput;
   }
 }
 
 void ModelBuilder::declare(const Parameter &parameter,
                            const std::string &name) {
-  xf::InitAttr init;
-  switch (parameter.initial) {
-  case Parameter::Initial::Zeros:
-    init = xf::InitAttr::get(builder.getContext(), "zeros", FloatAttr());
-    break;
-  case Parameter::Initial::Ones:
-    init = xf::InitAttr::get(builder.getContext(), "ones", FloatAttr());
-    break;
-  case Parameter::Initial::Normal:
-    init = xf::InitAttr::get(builder.getContext(), "normal",
-                             real(parameter.stddev));
-    break;
-  }
+  // In the order of Parameter::Initial.
+  static constexpr StringLiteral kinds[] = {
+      "zeros", "ones", "normal", "uniform", "log_uniform", "time_step"};
+  bool valued = parameter.initial >= Parameter::Initial::Normal;
+  auto init = xf::InitAttr::get(builder.getContext(),
+                                kinds[static_cast<size_t>(parameter.initial)],
+                                valued ? real(parameter.stddev) : FloatAttr());
   builder.create<xf::VariableOp>(
       at(name, parameter.field), name, tensor(parameter.shape),
       xf::VariableKind::Parameter, init, nextRandomKey++, parameter.decay,

@@ -30,6 +30,8 @@ std::string spec::whyNotServed(const Spec &spec) {
   const plan::ParallelPlan plan = planOf(spec);
   if (!plan.shardings.empty())
     return "plan.shardings chooses for the ops of training alone";
+  if (hasStateSpace(spec.model()))
+    return "state-space layers keep no state from token to token yet";
   if (plan.cp > 1)
     return "ranks that share sequences (cp) keep no cache";
   if (spec.model().moe().has_capacity_factor())

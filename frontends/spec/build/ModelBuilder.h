@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The class behind BuildModel.h, in three sources: BuildModel.cpp,
-/// BuildExperts.cpp for layers with experts, and BuildServing.cpp for the
-/// functions that write.
+/// The class behind BuildModel.h, in four sources: BuildModel.cpp,
+/// BuildExperts.cpp for layers with experts, BuildStateSpace.cpp for those of
+/// Mamba-2, and BuildServing.cpp for the functions that write.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -78,6 +78,13 @@ private:
   mlir::Value qkNorm(mlir::Value input, llvm::StringRef name,
                      Model::QkNormScope scope);
   mlir::Value rotate(mlir::Value heads, llvm::StringRef name);
+
+  //===--- State-space layers (BuildStateSpace.cpp) -----------------------===//
+  mlir::Value buildStateSpaceBranch(mlir::Value input);
+  /// The part `name` of `input`, convolved: `parts` of `width` a token.
+  mlir::Value buildStateInput(mlir::Value input, llvm::StringRef name,
+                              int64_t parts, int64_t width);
+  mlir::Value buildGatedNorm(mlir::Value gate, mlir::Value input);
 
   //===--- Experts (BuildExperts.cpp) -------------------------------------===//
   bool addsLoss() const {

@@ -79,6 +79,12 @@ static ParameterSelection::Role roleInSpec(Parameter::Role role) {
     return ParameterSelection::HEAD_TRANSFORM;
   case From::SentenceHead:
     return ParameterSelection::SENTENCE_HEAD;
+  case From::StateInput:
+    return ParameterSelection::STATE_INPUT;
+  case From::StateGroup:
+    return ParameterSelection::STATE_GROUP;
+  case From::StateOutput:
+    return ParameterSelection::STATE_OUTPUT;
   }
   return ParameterSelection::HEAD;
 }
@@ -216,6 +222,9 @@ static void checkTarget(const Model &model, ParameterSelection::Role role,
     errors.add(73, path,
                text + "which is no linear layer of a block; write QUERY, KEY, "
                       "VALUE, ATTENTION_OUTPUT, GATE, UP or DOWN");
+  else if (attends && !spec::attends(model))
+    errors.add(73, path,
+               text + "and no layer of the model attends; leave it out");
   else if (role == Selection::GATE && !isGated(model.activation()))
     errors.add(73, path,
                text + "which a model with activation: " +

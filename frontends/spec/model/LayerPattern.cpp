@@ -163,6 +163,21 @@ StatusOr<std::vector<size_t>> spec::readPattern(const Model &model) {
 // The layers
 //===----------------------------------------------------------------------===//
 
+bool spec::attends(const Model &model) {
+  const auto &kinds = model.layer_kinds();
+  return kinds.empty() ||
+         std::any_of(kinds.begin(), kinds.end(), [](const LayerKind &kind) {
+           return kind.mixer() == LayerKind::ATTENTION;
+         });
+}
+
+bool spec::hasStateSpace(const Model &model) {
+  const auto &kinds = model.layer_kinds();
+  return std::any_of(kinds.begin(), kinds.end(), [](const LayerKind &kind) {
+    return kind.mixer() == LayerKind::MAMBA2;
+  });
+}
+
 Model spec::modelOfKind(const Model &model, const LayerKind &kind) {
   Model own = model;
   own.clear_layer_kinds();
@@ -196,16 +211,18 @@ static bool isExpertLayer(const Model &model, int64_t layer) {
 LayerPattern::LayerPattern(const Model &model) {
   for (const LayerKind &kind : model.layer_kinds())
     list.push_back({kind.name() + "_layer", modelOfKind(model, kind),
-                    kind.mixer() == LayerKind::ATTENTION, kind.feed_forward(),
-                    0, 0});
+                    kind.mixer() == LayerKind::ATTENTION,
+                    kind.mixer() == LayerKind::MAMBA2, kind.feed_forward(), 0,
+                    0});
   if (!list.empty()) {
     StatusOr<std::vector<size_t>> read = readPattern(model);
     kindOf = read.ok()
                  ? *std::move(read)
                  : std::vector<size_t>(static_cast<size_t>(model.layers()));
   } else {
-    list.push_back({"layer", model, true, LayerKind::DENSE, 0, 0});
-    list.push_back({"expert_layer", model, true, LayerKind::EXPERTS, 0, 0});
+    list.push_back({"layer", model, true, false, LayerKind::DENSE, 0, 0});
+    list.push_back(
+        {"expert_layer", model, true, false, LayerKind::EXPERTS, 0, 0});
     for (int64_t layer = 0; layer < model.layers(); ++layer)
       kindOf.push_back(isExpertLayer(model, layer) ? 1 : 0);
   }
@@ -213,7 +230,7 @@ LayerPattern::LayerPattern(const Model &model) {
   for (size_t index : kindOf) {
     ResolvedKind &kind = list[index];
     ++kind.layers;
-    branches += kind.attention;
+    branches += kind.mixes();
     branches += kind.feedForward != LayerKind::NO_FEED_FORWARD;
   }
   for (ResolvedKind &kind : list)

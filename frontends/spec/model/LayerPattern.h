@@ -34,6 +34,7 @@ struct ResolvedKind {
   /// The model as layers of this kind see it.
   Model model;
   bool attention = true;
+  bool stateSpace = false;
   LayerKind::FeedForward feedForward = LayerKind::DENSE;
   int64_t layers = 0;   ///< How many there are; 0 of a kind that is not used.
   int64_t branches = 0; ///< Residual ones of the whole model.
@@ -43,6 +44,7 @@ struct ResolvedKind {
   bool isRotary() const {
     return attention && model.position() == Model::ROTARY;
   }
+  bool mixes() const { return attention || stateSpace; }
   /// Keys that a token sees at most; 0: all before it.
   int64_t window() const {
     return model.has_sliding_window() ? model.sliding_window() : 0;
@@ -63,6 +65,10 @@ private:
   std::vector<ResolvedKind> list;
   std::vector<size_t> kindOf; ///< Of each layer, an index into `list`.
 };
+
+/// Whether a kind of layer of the model has attention, and a state-space layer.
+bool attends(const Model &model);
+bool hasStateSpace(const Model &model);
 
 /// The model as layers of `kind` see it.
 Model modelOfKind(const Model &model, const LayerKind &kind);

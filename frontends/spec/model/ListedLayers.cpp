@@ -131,8 +131,9 @@ Model spec::spelledOut(const Model &model) {
   for (int64_t i = 0; i < model.layers(); ++i) {
     const spec::ResolvedKind &layer = pattern[i];
     LayerKind &kind = *result.add_layer_kinds();
-    kind.set_mixer(layer.attention ? LayerKind::ATTENTION
-                                   : LayerKind::NO_MIXER);
+    kind.set_mixer(layer.attention    ? LayerKind::ATTENTION
+                   : layer.stateSpace ? LayerKind::MAMBA2
+                                      : LayerKind::NO_MIXER);
     kind.set_feed_forward(layer.feedForward);
     kind.set_ffn(layer.model.ffn());
     kind.set_sliding_window(layer.window());

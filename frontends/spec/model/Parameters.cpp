@@ -47,8 +47,8 @@ public:
   }
 
   void vector(const std::string &name, Role role, int64_t size,
-              Parameter::Initial initial, const char *field) {
-    list.push_back({name, role, {size}, initial, 0, decayVectors, field});
+              Parameter::Initial initial, const char *field, double value = 0) {
+    list.push_back({name, role, {size}, initial, value, decayVectors, field});
   }
 
   void norm(const std::string &name, int64_t size) {
@@ -122,6 +122,54 @@ static void addAttention(ParameterList &list, const ResolvedKind &kind) {
             "model.heads", residualScale(kind));
 }
 
+/// mamba_ssm's initial values: weights of the convolution as PyTorch's, decays
+/// the logarithms of 1 to 16, and steps of 0.001 to 0.1.
+static void addStateSpace(ParameterList &list, const ResolvedKind &kind) {
+  const StateSpace &space = kind.model.state_space();
+  using Initial = Parameter::Initial;
+  const char *field = "model.state_space";
+  int64_t hidden = kind.model.hidden(), heads = space.heads();
+  int64_t inner = heads * space.head_dim();
+  int64_t maps = space.groups() * space.state_size();
+  bool bias = space.bias();
+  struct Part {
+    const char *name;
+    Role role;
+    int64_t width;
+  };
+  static constexpr Role input = Role::StateInput, group = Role::StateGroup;
+  for (auto [name, role, width] : {Part{"z", input, inner},
+                                   {"x", input, inner},
+                                   {"b", group, maps},
+                                   {"c", group, maps},
+                                   {"dt", input, heads}})
+    addLinear(list,
+              {std::string("mixer.") + name, role, width, hidden, bias, field},
+              field);
+  double bound = 1 / std::sqrt(static_cast<double>(space.conv_width()));
+  for (auto [name, role, width] :
+       {Part{"x", input, inner}, {"b", group, maps}, {"c", group, maps}}) {
+    std::string full = std::string("mixer.conv_") + name;
+    list.list.push_back({full + ".weight",
+                         role,
+                         {width, space.conv_width()},
+                         Initial::Uniform,
+                         bound,
+                         true,
+                         field});
+    if (space.conv_bias())
+      list.vector(full + ".bias", role, width, Initial::Uniform, field, bound);
+  }
+  list.vector("mixer.decay", input, heads, Initial::LogUniform, field, 16);
+  list.vector("mixer.step_bias", input, heads, Initial::TimeStep, field, 0.1);
+  list.vector("mixer.skip", input, heads, Initial::Ones, field);
+  list.vector("mixer.gated_norm.weight",
+              space.norm_groups() == 1 ? Role::Norm : input, inner,
+              Initial::Ones, field);
+  addLinear(list, {"mixer.out", Role::StateOutput, hidden, inner, bias, field},
+            field, residualScale(kind));
+}
+
 static void addMlp(ParameterList &list, const ResolvedKind &kind) {
   const Model &model = kind.model;
   int64_t hidden = model.hidden(), ffn = model.ffn();
@@ -175,6 +223,10 @@ std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,
   if (kind.attention) {
     norms("attention");
     addAttention(list, kind);
+  }
+  if (kind.stateSpace) {
+    norms("mixer");
+    addStateSpace(list, kind);
   }
   if (kind.feedForward != LayerKind::NO_FEED_FORWARD && !hasOneNorm(kind.model))
     norms("mlp");

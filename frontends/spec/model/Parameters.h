@@ -34,6 +34,17 @@
 ///   sentence_head.{weight,bias}           [2, hidden], [2], both with
 ///   sentence_head
 ///
+/// A layer with mixer: MAMBA2 has, in place of attention's, with `inner` heads
+/// * head_dim and `maps` groups * state_size of model.state_space:
+///
+///   mixer.z, mixer.x                      [inner, hidden]
+///   mixer.b, mixer.c                      [maps, hidden]
+///   mixer.dt                              [heads, hidden]
+///   mixer.conv_x, mixer.conv_b, mixer.conv_c   [inner or maps, conv_width]
+///   mixer.decay, mixer.step_bias, mixer.skip   [heads]
+///   mixer.gated_norm.weight               [inner]
+///   mixer.out                             [hidden, inner]
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_FRONTENDS_SPEC_MODEL_PARAMETERS_H
@@ -49,7 +60,7 @@
 namespace hocket::spec {
 
 struct Parameter {
-  enum class Initial { Zeros, Ones, Normal };
+  enum class Initial { Zeros, Ones, Normal, Uniform, LogUniform, TimeStep };
   /// Those of `xf` (`#xf.parameter_role`): what a plan splits, it finds by
   /// these. A bias has the role of its linear layer.
   enum class Role {
@@ -70,14 +81,17 @@ struct Parameter {
     Head,
     TokenTypes,
     HeadTransform,
-    SentenceHead
+    SentenceHead,
+    StateInput,
+    StateGroup,
+    StateOutput
   };
 
   std::string name; ///< Within its scope: "attention.q.weight".
   Role role;
   std::vector<int64_t> shape; ///< Global.
   Initial initial = Initial::Normal;
-  double stddev = 0;  ///< Of Normal.
+  double stddev = 0;  ///< Of Normal; of others the value (`#xf.init`).
   bool decay = false; ///< Whether weight decay applies.
   const char *field;  ///< The field of the spec that it comes from.
 };

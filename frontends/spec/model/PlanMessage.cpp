@@ -97,8 +97,14 @@ ParallelPlan spec::planOf(const Spec &spec) {
 plan::PlanSizes spec::planSizes(const Spec &spec) {
   plan::PlanSizes sizes;
   sizes.layers = spec.model().layers();
-  sizes.heads = spec.model().heads();
-  sizes.kvHeads = spec.model().kv_heads();
+  // Sizes of attention that no layer has bind nothing.
+  bool attending = attends(spec.model());
+  sizes.heads = attending ? spec.model().heads() : 0;
+  sizes.kvHeads = attending ? spec.model().kv_heads() : 0;
+  if (hasStateSpace(spec.model())) {
+    sizes.stateHeads = spec.model().state_space().heads();
+    sizes.stateGroups = spec.model().state_space().groups();
+  }
   sizes.experts = spec.model().moe().experts();
   sizes.sequence = spec.training().sequence_length();
   sizes.globalBatch = spec.training().global_batch_size();

@@ -119,8 +119,24 @@ static CheckedSize branchNorms(const Model &model) {
   return normSize(model) * (hasNormBefore(model) + hasPostNorm(model));
 }
 
+/// A state-space layer, with its norms.
+static CheckedSize stateSpaceSize(const Model &model) {
+  const StateSpace &space = model.state_space();
+  CheckedSize hidden = model.hidden(), heads = space.heads();
+  CheckedSize inner = heads * space.head_dim();
+  CheckedSize maps = CheckedSize(space.groups()) * space.state_size();
+  CheckedSize convolved = inner + maps * 2;
+  return branchNorms(model) +
+         linear(hidden, inner + convolved + heads, space.bias()) +
+         linear(convolved, space.conv_width(), false) +
+         convolved * (space.conv_bias() ? 1 : 0) + heads * 3 + inner +
+         linear(inner, hidden, space.bias());
+}
+
 /// The mixer of a layer, with its norms.
 static CheckedSize mixerSize(const ResolvedKind &kind) {
+  if (kind.stateSpace)
+    return stateSpaceSize(kind.model);
   if (!kind.attention)
     return 0;
   const Model &model = kind.model;

@@ -12,6 +12,7 @@
 
 #include "passes/conversion/PipeToKern/PipeToKern.h"
 #include "kernels/reference/CachedAttention.h"
+#include "kernels/reference/StateSpace.h"
 
 #include "dialects/dist/IR/Sharding.h"
 #include "passes/conversion/PipeToKern/Lowering.h"
@@ -59,6 +60,22 @@ std::string reasonAgainst(Operation *op) {
       return "a page of the kernels has " +
              std::to_string(kernels::kCachePage) + " positions, not " +
              std::to_string(keys.getDimSize(1));
+  }
+  if (auto scan = dyn_cast<xf::StateScanOp>(op)) {
+    int64_t width = scan.getInput().getType().getDimSize(3);
+    int64_t state = scan.getInMap().getType().getDimSize(3);
+    if (width > kernels::kMostHeadDim || state > kernels::kMostState)
+      return "kernels take heads of at most " +
+             std::to_string(kernels::kMostHeadDim) + " and states of at most " +
+             std::to_string(kernels::kMostState) + " numbers, not " +
+             std::to_string(width) + " and " + std::to_string(state);
+  }
+  if (auto conv = dyn_cast<xf::CausalConvOp>(op)) {
+    int64_t taps = conv.getWeight().getType().getDimSize(1);
+    if (taps > kernels::kMostTaps)
+      return "kernels reach over at most " +
+             std::to_string(kernels::kMostTaps) + " tokens, not " +
+             std::to_string(taps);
   }
   for (Type type : op->getResultTypes())
     if (getElementTypeOrSelf(type).isF64())

@@ -22,11 +22,14 @@ static std::optional<int64_t> tensorDim(xf::ParameterRole role) {
   case Role::Gate:
   case Role::Up:
   case Role::Head:
+  case Role::StateInput:
+  case Role::StateGroup:
     return 0;
   case Role::AttentionOutput:
   case Role::Down:
   case Role::ExpertGate:
   case Role::ExpertUp:
+  case Role::StateOutput:
     return 1;
   case Role::ExpertDown:
     return 2;
@@ -69,6 +72,8 @@ static bool isExperts(std::optional<xf::ParameterRole> role,
 const Axes &Seeds::tensorAxes(xf::ParameterRole role) const {
   if (xf::isOfExperts(role))
     return plan.tensor.inside;
+  if (role == xf::ParameterRole::StateGroup)
+    return plan.tensor.groups;
   bool ofKeyHeads =
       role == xf::ParameterRole::Key || role == xf::ParameterRole::Value;
   return ofKeyHeads ? plan.tensor.keyHeads : plan.tensor.weights;

@@ -39,6 +39,7 @@ namespace hocket::dist {
 struct TensorPlaces {
   Axes weights;   ///< All of them, the coarsest first.
   Axes keyHeads;  ///< The first of these.
+  Axes groups;    ///< Those, if groups of state-space layers have them all.
   Axes positions; ///< All of them, those inside of experts last.
   Axes rows;      ///< That hold the same experts.
   Axes different; ///< That hold different experts.

@@ -163,6 +163,15 @@ private:
     return heads;
   }
 
+  /// The groups of the model's state-space layers; 0 if it has none.
+  int64_t stateGroups() {
+    int64_t groups = 0;
+    getOperation().walk([&](xf::StateScanOp op) {
+      groups = cast<RankedTensorType>(op.getInMap().getType()).getDimSize(2);
+    });
+    return groups;
+  }
+
   dist::MeshOp addMesh() {
     std::vector<plan::MeshAxis> axes = plan::meshAxes(plan);
     dist::MeshAxes list(&getContext(), axes);
@@ -190,12 +199,17 @@ private:
     }
     // Parts of an expert are there only where they are not those of other
     // layers.
-    int64_t heads = keyHeads();
+    int64_t heads = keyHeads(), groups = stateGroups();
+    // One group is whole everywhere, however key heads are split.
+    if (heads == 0 && groups > 1)
+      heads = groups;
     dist::AxisCut tensor{plan.tp, heads == 0 ? plan.tp : heads, grid.tensor,
                          plan.expertTensor()};
     for (const auto &[name, part] : list.cut(AxisKind::Tensor, tensor))
       placeTensorAxis(name, part);
     dist::TensorPlaces &places = placement.tensor;
+    if (groups > 1)
+      places.groups = places.keyHeads;
     for (const dist::Axes &axes :
          {places.rows, places.different, places.inside})
       llvm::append_range(places.positions, axes);

@@ -136,19 +136,22 @@ static void checkShape(const std::string &place, const Shape &shape,
 static void checkInitializer(const std::string &place,
                              const program::Initializer &initializer,
                              FaultList &faults) {
-  static const std::set<std::string> kinds = {"normal", "uniform", "zeros",
-                                              "ones", "constant"};
+  static const std::set<std::string> kinds = {
+      "normal", "uniform", "log_uniform", "time_step",
+      "zeros",  "ones",    "constant"};
   if (!kinds.count(initializer.kind()))
     faults.add(ProgramRule::Parameters, place,
                "initializer '" + initializer.kind() +
-                   "' is not one of normal, uniform, zeros, ones, "
-                   "constant");
+                   "' is not one of normal, uniform, log_uniform, "
+                   "time_step, zeros, ones, constant");
   if (!std::isfinite(initializer.stddev()) || initializer.stddev() < 0 ||
       !std::isfinite(initializer.value()) ||
-      (initializer.kind() == "uniform" && initializer.value() < 0))
+      (initializer.kind() == "uniform" && initializer.value() < 0) ||
+      (initializer.kind() == "log_uniform" && initializer.value() <= 1) ||
+      (initializer.kind() == "time_step" && initializer.value() <= 0))
     faults.add(ProgramRule::Parameters, place,
-               "the initializer's numbers must be finite, and a bound not "
-               "negative");
+               "the initializer's numbers must be finite, a bound not "
+               "negative, and the greatest of logarithms above the least");
 }
 
 /// What the model says of their number, state that is not trained left out.

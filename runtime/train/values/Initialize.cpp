@@ -15,6 +15,7 @@
 #include "runtime/train/values/RunCheckpoint.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace hocket;
 
@@ -25,15 +26,27 @@ static void normalValues(const kernels::RandomStream &stream, double stddev,
     value *= stddev;
 }
 
-static void uniformValues(const kernels::RandomStream &stream, double bound,
-                          uint64_t first, std::span<double> values) {
+/// Of u in (0, 1) what `kind` makes of it; see `#xf.init`.
+static double spread(const std::string &kind, double value, double u) {
+  if (kind == "log_uniform")
+    return std::log(1 + (value - 1) * u);
+  if (kind == "time_step") {
+    double step = value * std::pow(100, u - 1);
+    return step + std::log(-std::expm1(-step));
+  }
+  return value * (2 * u - 1);
+}
+
+static void spreadValues(const kernels::RandomStream &stream,
+                         const program::Initializer &initializer,
+                         uint64_t first, std::span<double> values) {
   for (size_t i = 0; i < values.size(); ++i) {
     uint64_t element = first + i;
     auto words = kernels::randomBlock(stream, element / 2);
     size_t at = element % 2 * 2;
     double u =
         (double(uint64_t(words[at]) << 32 | words[at + 1]) + 0.5) * 0x1p-64;
-    values[i] = bound * (2 * u - 1);
+    values[i] = spread(initializer.kind(), initializer.value(), u);
   }
 }
 
@@ -43,9 +56,10 @@ void hocket::initialValues(const program::Parameter &parameter, uint64_t seed,
   if (initializer.kind() == "normal")
     return normalValues({seed, parameter.random_key(), 0xFFFFFFFFu},
                         initializer.stddev(), first, values);
-  if (initializer.kind() == "uniform")
-    return uniformValues({seed, parameter.random_key(), 0xFFFFFFFFu},
-                         initializer.value(), first, values);
+  if (initializer.kind() == "uniform" || initializer.kind() == "log_uniform" ||
+      initializer.kind() == "time_step")
+    return spreadValues({seed, parameter.random_key(), 0xFFFFFFFFu},
+                        initializer, first, values);
   double value = 0;
   if (initializer.kind() == "ones")
     value = 1;

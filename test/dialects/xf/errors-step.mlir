@@ -3,8 +3,13 @@
 // X41 to X58 of docs/spec.md, but for those of experts: variables, the step and
 // its update.
 
-// expected-error @+1 {{X41: an initial value is normal, uniform, zeros, ones or constant, not orthogonal}}
+// expected-error @+1 {{X41: an initial value is normal, uniform, log_uniform, time_step, zeros, ones or constant, not orthogonal}}
 xf.variable @w : tensor<4xf32> {init = #xf.init<orthogonal>, kind = #xf.variable_kind<parameter>}
+
+// -----
+
+// expected-error @+1 {{X41: the value of log_uniform, 5.000000e-01, is not above 1.000000e+00}}
+xf.variable @w : tensor<4xf32> {init = #xf.init<log_uniform, 0.5>, kind = #xf.variable_kind<parameter>}
 
 // -----
 

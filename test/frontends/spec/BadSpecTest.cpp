@@ -72,7 +72,8 @@ const BadText badTexts[] = {
      "embedding_scale, residual_scale, logit_scale, qk_norm, qk_norm_scope, "
      "sliding_window, attention_scale, tied_embeddings, vocab_padding, "
      "dropout, initializer, "
-     "moe, layer_kinds, pattern, attention_mask, token_types, embedding_norm, "
+     "moe, state_space, layer_kinds, pattern, attention_mask, token_types, "
+     "embedding_norm, "
      "final_norm, head_transform, head_bias or sentence_head"},
     {"training { optimizer { adamw {} sgd {} } }",
      "a.textproto:1:37: S1: Field \"sgd\" is specified along with field "
@@ -419,6 +420,9 @@ const BadOverride badOverrides[] = {
     {"model.sentence_head=true",
      "S83: the first token sees no other under a causal mask; leave "
      "sentence_head out, or write attention_mask: BIDIRECTIONAL"},
+    {"model.state_space={}",
+     "S84: no kind of layer has mixer: MAMBA2; write it in one of "
+     "model.layer_kinds, or leave model.state_space out"},
     {"training.lora.rank=0",
      "S4: training.lora.rank is 0; write a number from 1 to 65536"},
     {"plan.recompute=AUTO",

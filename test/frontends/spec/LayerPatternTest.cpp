@@ -165,6 +165,67 @@ TEST(BadKinds, AreExplained) {
     EXPECT_EQ(layersErrorOf(fields), message);
 }
 
+/// Of a model whose layers are of state spaces, the rules it breaks.
+std::string stateErrorOf(const std::string &space, const std::string &rest,
+                         const std::string &more = "") {
+  StatusOr<LoadedSpec> loaded = parseSpec(
+      "model { layers: 4 hidden: 8 vocab_size: 5 max_positions: 4 position: "
+      "NONE layer_kinds { name: \"m\" mixer: MAMBA2 } " +
+          (more.empty() ? "pattern: \"m\" " : more) + space + " } " + rest,
+      "a");
+  return loaded.ok() ? "fine" : loaded.status().message();
+}
+
+TEST(BadStateSpaces, AreExplained) {
+  const std::string space = "state_space { heads: 6 head_dim: 4 groups: 2 }";
+  const std::string both = "heads: 6 head_dim: 2 kv_heads: 3 layer_kinds { "
+                           "name: \"a\" } pattern: \"m a\" ";
+  EXPECT_EQ(stateErrorOf(space, ""), "fine");
+  EXPECT_EQ(stateErrorOf(space, "plan { tensor_parallel: 6 }"), "fine");
+  EXPECT_EQ(stateErrorOf("", ""),
+            "a:1:75: S84: layers with mixer: MAMBA2 have the sizes of "
+            "model.state_space; write it");
+  EXPECT_EQ(stateErrorOf("state_space { heads: 6 groups: 4 }", ""),
+            "a:1:151: S85: model.state_space.groups is 4, which does not "
+            "divide model.state_space.heads (6); write 3");
+  EXPECT_EQ(stateErrorOf("state_space { heads: 6 norm_groups: 5 }", ""),
+            "a:1:151: S85: model.state_space.norm_groups is 5, which does not "
+            "divide model.state_space.heads (6); write 6");
+  EXPECT_EQ(stateErrorOf("state_space { }", ""),
+            "a:1:128: S85: model.state_space.head_dim does not divide 2 * "
+            "model.hidden; write model.state_space.heads");
+  EXPECT_EQ(stateErrorOf(
+                "state_space { heads: 6 step_least: 0.2 step_most: 0.1 }", ""),
+            "a:1:167: S85: model.state_space.step_most is 0.1; write more than "
+            "step_least (0.2)");
+  EXPECT_EQ(stateErrorOf(space, "plan { tensor_parallel: 4 }"),
+            "a:1:184: S86: plan.tensor_parallel is 4, which does not divide "
+            "model.state_space.heads (6); write one of its divisors");
+  EXPECT_EQ(stateErrorOf("state_space { heads: 6 groups: 2 }",
+                         "plan { tensor_parallel: 3 }"),
+            "a:1:172: S86: plan.tensor_parallel is 3, which "
+            "model.state_space.groups (2) neither divides nor is a multiple "
+            "of; write one that is");
+  EXPECT_EQ(stateErrorOf(space, "plan { tensor_parallel: 6 }", both),
+            "a:1:245: S87: plan.tensor_parallel is 6, over which "
+            "model.kv_heads (3) and model.state_space.groups (2) are not split "
+            "alike; write one that divides both");
+  EXPECT_EQ(stateErrorOf(space, "plan { context_parallel: 2 }"),
+            "a:1:184: S88: plan.context_parallel is 2, and state-space layers "
+            "go through whole sequences; write context_parallel: 1");
+  EXPECT_EQ(stateErrorOf(space, "training { data { eod_token: 1 "
+                                "reset_attention_mask: true } }"),
+            "a:1:208: S89: state-space layers carry their states from document "
+            "to document; leave reset_attention_mask out");
+  EXPECT_EQ(
+      stateErrorOf(space, "training { precision: BF16 fp8_format: HYBRID }"),
+      "a:1:204: S89: models with state-space layers are not trained in 8 bits "
+      "yet; leave fp8_format out");
+  EXPECT_EQ(stateErrorOf(space, "training { lora { targets: QUERY } }"),
+            "a:1:195: S73: training.lora.targets has QUERY, and no layer of "
+            "the model attends; leave it out");
+}
+
 TEST(LayerPattern, KindsSeeTheirOwnFields) {
   Model model = patternModelOf(
       "layers: 3 ffn: 12 sliding_window: 3 position: ROTARY rope { theta: 7 "

@@ -46,6 +46,15 @@ std::string describe(const std::vector<Parameter> &list) {
     case Parameter::Initial::Normal:
       text << " " << parameter.stddev;
       break;
+    case Parameter::Initial::Uniform:
+      text << " uniform " << parameter.stddev;
+      break;
+    case Parameter::Initial::LogUniform:
+      text << " log_uniform " << parameter.stddev;
+      break;
+    case Parameter::Initial::TimeStep:
+      text << " time_step " << parameter.stddev;
+      break;
     }
     text << (parameter.decay ? " decay\n" : "\n");
   }

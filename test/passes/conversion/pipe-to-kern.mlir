@@ -102,6 +102,19 @@ func.func @row_gate(%x: tensor<4x8xbf16>, %g: tensor<4x1xbf16>) -> (tensor<4x8xb
   return %1, %2 : tensor<4x8xbf16>, tensor<4x1xbf16>
 }
 
+// CHECK-LABEL: func.func @state_space
+func.func @state_space(%x: tensor<1x6x4xbf16>, %w: tensor<4x2xbf16>, %i: tensor<1x6x2x2xbf16>, %d: tensor<1x6x2xbf16>, %b: tensor<1x6x1x4xbf16>, %n: tensor<2xf32>) -> tensor<2xf32> {
+  // CHECK: kern.library "causal_conv"(%{{.*}}, %{{.*}}) {floats = array<f64>, integers = array<i64: 2, 1, 6, 4, 2>
+  %c = xf.causal_conv %x, %w : (tensor<1x6x4xbf16>, tensor<4x2xbf16>) -> tensor<1x6x4xbf16>
+  // CHECK: kern.library "causal_conv_gradient"({{.*}} workspaces = 1
+  %dx, %dw = xf.causal_conv_gradient %c, %x, %w : (tensor<1x6x4xbf16>, tensor<1x6x4xbf16>, tensor<4x2xbf16>) -> (tensor<1x6x4xbf16>, tensor<4x2xf32>)
+  // CHECK: kern.library "state_scan"({{.*}} {floats = array<f64: 1.000000e-03, 1.000000e-01>, integers = array<i64: 2, 1, 6, 2, 2, 1, 4>
+  %y = xf.state_scan %i, %d, %b, %b, %n, %n, %n {least = 0.001, most = 0.1} : (tensor<1x6x2x2xbf16>, tensor<1x6x2xbf16>, tensor<1x6x1x4xbf16>, tensor<1x6x1x4xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x6x2x2xbf16>
+  // CHECK: kern.library "state_scan_gradient"({{.*}} workspaces = 1 {{.*}} tensor<138xf32>
+  %g:7 = xf.state_scan_gradient %y, %i, %d, %b, %b, %n, %n, %n : (tensor<1x6x2x2xbf16>, tensor<1x6x2x2xbf16>, tensor<1x6x2xbf16>, tensor<1x6x1x4xbf16>, tensor<1x6x1x4xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<1x6x2x2xbf16>, tensor<1x6x2xbf16>, tensor<1x6x1x4xbf16>, tensor<1x6x1x4xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>)
+  return %g#6 : tensor<2xf32>
+}
+
 // CHECK-LABEL: func.func @norms
 func.func @norms(%x: tensor<2x4x8xbf16>, %w: tensor<8xf32>, %b: tensor<8xf32>, %d: tensor<2x4x8xbf16>)
     -> (tensor<2x4x8xbf16>, tensor<2x4x8xbf16>) {

@@ -11,6 +11,8 @@
 #include "runtime/hal/drivers/Drivers.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -120,6 +122,34 @@ TEST(InitialValues, AreUniform) {
   // By the global index alone.
   EXPECT_EQ(draw(parameter, 7, 501, 1)[0], u[501]);
   EXPECT_NE(draw(parameter, 8, 501, 1)[0], u[501]);
+}
+
+/// By what undoes them: uniform numbers have the mean of their ends, and an
+/// eighth of steps' logarithms lies in an eighth of their range.
+TEST(InitialValues, AreThoseOfStateSpaces) {
+  program::Parameter parameter = normal(0, 9);
+  parameter.mutable_initializer()->set_kind("log_uniform");
+  parameter.mutable_initializer()->set_value(16);
+  constexpr size_t n = 100'000;
+  double sum = 0, root = std::sqrt(double(n));
+  for (double value : draw(parameter, 7, 0, n)) {
+    EXPECT_GE(value, 0);
+    EXPECT_LE(value, std::log(16));
+    sum += std::exp(value);
+  }
+  EXPECT_NEAR(sum / double(n), 8.5, 5 * 15 / std::sqrt(12) / root);
+  parameter.mutable_initializer()->set_kind("time_step");
+  parameter.mutable_initializer()->set_value(0.1);
+  std::array<double, 8> counts = {};
+  for (double value : draw(parameter, 7, 0, n)) {
+    double step = std::log1p(std::exp(value)); // softplus
+    double share = std::log(step / 0.001) / std::log(100);
+    ASSERT_GT(share, -1e-12);
+    ASSERT_LT(share, 1 + 1e-12);
+    ++counts[std::min<size_t>(7, size_t(std::max(share, 0.0) * 8))];
+  }
+  for (double count : counts) // Five standard errors of a share of 1/8.
+    EXPECT_NEAR(count / double(n), 0.125, 5 * std::sqrt(0.125 * 0.875) / root);
 }
 
 TEST(InitialValues, Constants) {
