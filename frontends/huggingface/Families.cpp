@@ -132,6 +132,12 @@ static constexpr Row starcoder2Rows[] = {
     {"use_bias", "model.attention_out_bias"},
     {"use_bias", "model.mlp_bias"},
 };
+static constexpr Row phiRows[] = {
+    HOCKET_LAYER_NORM_ROWS("layer_norm_eps"),
+    {"partial_rotary_factor", "model.rope.rotary_percent"},
+    {"resid_pdrop", "model.dropout.residual"},
+    {"embd_pdrop", "model.dropout.embedding"},
+};
 #undef HOCKET_LAYER_NORM_ROWS
 
 // Rotary positions have other names in newer configs.
@@ -150,23 +156,6 @@ static constexpr Row gptNeoxRows[] = {
     {"attention_dropout", "model.dropout.attention"},
     {"hidden_dropout", "model.dropout.residual"},
     {"hidden_dropout", "model.dropout.embedding"},
-    {"initializer_range", "model.initializer.stddev"},
-    {"tie_word_embeddings", "model.tied_embeddings"},
-};
-static constexpr Row phiRows[] = {
-    {"vocab_size", "model.vocab_size", true},
-    {"max_position_embeddings", "model.max_positions", true},
-    {"hidden_size", "model.hidden", true},
-    {"num_hidden_layers", "model.layers", true},
-    {"num_attention_heads", "model.heads", true},
-    {"num_key_value_heads", "model.kv_heads"},
-    {"intermediate_size", "model.ffn", true},
-    {"layer_norm_eps", "model.norm_eps"},
-    {"rope_theta", "model.rope.theta"},
-    {"partial_rotary_factor", "model.rope.rotary_percent"},
-    {"attention_dropout", "model.dropout.attention"},
-    {"resid_pdrop", "model.dropout.residual"},
-    {"embd_pdrop", "model.dropout.embedding"},
     {"initializer_range", "model.initializer.stddev"},
     {"tie_word_embeddings", "model.tied_embeddings"},
 };

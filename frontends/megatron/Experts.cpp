@@ -48,6 +48,9 @@ Status SettingsReader::readRouter() {
 Status SettingsReader::readRouterTraining() {
   const char *balancing = "moe_router_load_balancing_type";
   std::string kind = text(balancing, "none");
+  if (isSet(balancing) && text(balancing, "").empty())
+    return error(balancing, "names several; supported is one of seq_aux_loss, "
+                            "aux_loss and none");
   if (kind == "global_aux_loss")
     return error(balancing, "is 'global_aux_loss', whose loads are those of "
                             "the whole step, known when it is over; supported "

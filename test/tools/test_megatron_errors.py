@@ -200,6 +200,8 @@ class MegatronErrorsTest(unittest.TestCase):
              {"num_experts": 2, "moe_router_load_balancing_type": "sinkhorn"}),
             ("args.moe_router_load_balancing_type is 'global_aux_loss', whose loads",
              {"num_experts": 2, "moe_router_load_balancing_type": "global_aux_loss"}),
+            ("args.moe_router_load_balancing_type names several",
+             {"num_experts": 2, "moe_router_load_balancing_type": ["seq_aux_loss", "none"]}),
             ("args.moe_input_jitter_eps is set", {"num_experts": 2, "moe_input_jitter_eps": 0.01}),
             ("args.moe_router_dtype is 'fp64'", {"num_experts": 2, "moe_router_dtype": "fp64"}),
             ("args.no_rope_freq has a number that", {"no_rope_freq": [0, 2, 0, 1]}),

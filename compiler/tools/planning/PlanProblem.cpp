@@ -89,6 +89,9 @@ static ModelShape shapeOf(const spec::Spec &spec) {
 StatusOr<CostProblem>
 hocket::planProblem(const spec::Spec &spec,
                     const cluster::ClusterChoice &cluster) {
+  if (spec.model().has_state_space())
+    return invalidArgument("state-space layers (model.state_space) have no "
+                           "price yet; write the plan by hand");
   CostProblem problem;
   problem.model = shapeOf(spec);
   const spec::Training &training = spec.training();

@@ -144,7 +144,7 @@ static const Mutation mutations[] = {
      [](Program &p, Role &r) {
        p.mutable_parameters(0)->mutable_initializer()->set_kind("magic");
      },
-     "V3: parameter 0 'embed': initializer 'magic' is not one of normal, uniform, zeros, ones, constant"},
+     "V3: parameter 0 'embed': initializer 'magic' is not one of normal, uniform, log_uniform, time_step, zeros, ones, constant"},
     {"no ELF",
      [](Program &p, Role &r) {
        p.mutable_modules(0)->mutable_variants(0)->set_image("#!/bin/sh");
