@@ -30,22 +30,22 @@ Status SettingsReader::readRouter() {
       HOCKET_RETURN_IF_ERROR(
           assignSize("moe_router_group_topk", "model.moe.topk_groups"));
   }
-  HOCKET_RETURN_IF_ERROR(readRouterTraining());
-  std::string balancing = text("moe_router_load_balancing_type", "");
-  if (isSet("moe_aux_loss_coeff") &&
-      (balancing == "aux_loss" || balancing == "seq_aux_loss")) {
-    HOCKET_RETURN_IF_ERROR(
-        assignReal("moe_aux_loss_coeff", "model.moe.aux_loss"));
-    if (balancing == "aux_loss")
-      moe().set_aux_loss_scope(spec::Moe::MICROBATCH);
-  }
+  HOCKET_RETURN_IF_ERROR(readBalancing());
   if (isSet("moe_z_loss_coeff"))
-    return assignReal("moe_z_loss_coeff", "model.moe.z_loss");
+    HOCKET_RETURN_IF_ERROR(assignReal("moe_z_loss_coeff", "model.moe.z_loss"));
+  if (isSet("moe_input_jitter_eps"))
+    return error("moe_input_jitter_eps",
+                 "is set; a router's input has no noise here");
+  std::string dtype = text("moe_router_dtype", "");
+  if (dtype == "fp32")
+    moe().set_router_dtype(spec::Moe::FP32);
+  else if (!dtype.empty())
+    return error("moe_router_dtype", "is '" + dtype + "'; supported is fp32");
   return okStatus();
 }
 
-/// What of a router counts in training alone.
-Status SettingsReader::readRouterTraining() {
+/// What has tokens spread over experts evenly.
+Status SettingsReader::readBalancing() {
   const char *balancing = "moe_router_load_balancing_type";
   std::string kind = text(balancing, "none");
   if (isSet(balancing) && text(balancing, "").empty())
@@ -59,15 +59,11 @@ Status SettingsReader::readRouterTraining() {
     return error(balancing, "is '" + kind +
                                 "'; supported are seq_aux_loss, aux_loss and "
                                 "none");
-  if (isSet("moe_input_jitter_eps"))
-    return error("moe_input_jitter_eps",
-                 "is set; a router's input has no noise here");
-  std::string dtype = text("moe_router_dtype", "");
-  if (dtype == "fp32")
-    moe().set_router_dtype(spec::Moe::FP32);
-  else if (!dtype.empty())
-    return error("moe_router_dtype", "is '" + dtype + "'; supported is fp32");
-  return okStatus();
+  if (kind == "none" || !isSet("moe_aux_loss_coeff"))
+    return okStatus();
+  if (kind == "aux_loss")
+    moe().set_aux_loss_scope(spec::Moe::MICROBATCH);
+  return assignReal("moe_aux_loss_coeff", "model.moe.aux_loss");
 }
 
 Status SettingsReader::readExperts() {

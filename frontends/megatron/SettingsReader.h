@@ -37,7 +37,7 @@ private:
   Status readPositions();
   Status readExperts();
   Status readRouter();
-  Status readRouterTraining();
+  Status readBalancing();
   /// Layer by layer, whether setting `name` marks it: each of `absent` where
   /// it is not there, the list's ones, or every n-th layer, of which the first
   /// is `first`.

@@ -136,14 +136,17 @@ static void checkShape(const std::string &place, const Shape &shape,
 static void checkInitializer(const std::string &place,
                              const program::Initializer &initializer,
                              FaultList &faults) {
-  static const std::set<std::string> kinds = {
-      "normal", "uniform", "log_uniform", "time_step",
-      "zeros",  "ones",    "constant"};
-  if (!kinds.count(initializer.kind()))
+  static constexpr const char *kinds[] = {"normal",    "uniform", "log_uniform",
+                                          "time_step", "zeros",   "ones",
+                                          "constant"};
+  if (std::ranges::find(kinds, initializer.kind()) == std::end(kinds)) {
+    std::string known;
+    for (const char *kind : kinds)
+      known += (known.empty() ? "" : ", ") + std::string(kind);
     faults.add(ProgramRule::Parameters, place,
-               "initializer '" + initializer.kind() +
-                   "' is not one of normal, uniform, log_uniform, "
-                   "time_step, zeros, ones, constant");
+               "initializer '" + initializer.kind() + "' is not one of " +
+                   known);
+  }
   if (!std::isfinite(initializer.stddev()) || initializer.stddev() < 0 ||
       !std::isfinite(initializer.value()) ||
       (initializer.kind() == "uniform" && initializer.value() < 0) ||
