@@ -31,8 +31,13 @@ def links_lead_somewhere(tree):
             continue
         for target in LINK.findall(tree.text(path)):
             outside = "://" in target or target.startswith("mailto:")
-            if not outside and not (tree.root / path.parent / target).exists():
+            if not outside and not is_kept(tree.root / path.parent / target):
                 yield f"{path}: links to {target}, which does not exist"
+
+
+def is_kept(path):
+    """Whether a clone holds it: git keeps no folder without files."""
+    return path.is_file() or any(below.is_file() for below in path.rglob("*"))
 
 
 def constraints(tree):
