@@ -157,22 +157,26 @@ function(hocket_mlir_tool name)
   hocket_use_precompiled(${name} mlir)
 endfunction()
 
-# hocket_protobuf(TARGET FILE.proto DEPS lib ...)
+# hocket_protobuf(TARGET FILE.proto ...)
 #   Compiles a schema into a static library of its messages; the header is
 #   included by its path from the repository root.
-function(hocket_protobuf target proto)
-  file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR}
-       ${CMAKE_CURRENT_SOURCE_DIR}/${proto})
-  string(REGEX REPLACE "\\.proto$" "" stem ${relative})
-  set(out ${CMAKE_BINARY_DIR}/${stem}.pb.cc ${CMAKE_BINARY_DIR}/${stem}.pb.h)
-  add_custom_command(OUTPUT ${out}
-    COMMAND protobuf::protoc --proto_path=${CMAKE_SOURCE_DIR}
-            --cpp_out=${CMAKE_BINARY_DIR} ${relative}
-    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-    DEPENDS ${proto} VERBATIM)
-  add_custom_target(${target}_generated DEPENDS ${out})
+function(hocket_protobuf target)
+  set(generated)
+  foreach(proto ${ARGN})
+    file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR}
+         ${CMAKE_CURRENT_SOURCE_DIR}/${proto})
+    string(REGEX REPLACE "\\.proto$" "" stem ${relative})
+    set(out ${CMAKE_BINARY_DIR}/${stem}.pb.cc ${CMAKE_BINARY_DIR}/${stem}.pb.h)
+    add_custom_command(OUTPUT ${out}
+      COMMAND protobuf::protoc --proto_path=${CMAKE_SOURCE_DIR}
+              --cpp_out=${CMAKE_BINARY_DIR} ${relative}
+      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+      DEPENDS ${ARGN} VERBATIM)
+    list(APPEND generated ${out})
+  endforeach()
+  add_custom_target(${target}_generated DEPENDS ${generated})
   set_property(GLOBAL APPEND PROPERTY HOCKET_GENERATED ${target}_generated)
-  add_library(${target} STATIC ${out})
+  add_library(${target} STATIC ${generated})
   add_dependencies(${target} ${target}_generated)
   target_compile_options(${target} PRIVATE -w)
   target_link_libraries(${target} PUBLIC protobuf::libprotobuf Threads::Threads)
