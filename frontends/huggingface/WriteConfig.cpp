@@ -173,6 +173,8 @@ static Model essence(Model model, bool learnedPositions) {
     model.mutable_moe()->clear_expert_capacity_bound();
     model.mutable_moe()->clear_beyond_bound();
     model.mutable_moe()->clear_router_dtype();
+    model.mutable_moe()->clear_input_jitter();
+    model.mutable_moe()->clear_choice();
   }
   if (!learnedPositions)
     model.clear_max_positions(); // A limit, not a size.

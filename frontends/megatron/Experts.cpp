@@ -34,13 +34,27 @@ Status SettingsReader::readRouter() {
   if (isSet("moe_z_loss_coeff"))
     HOCKET_RETURN_IF_ERROR(assignReal("moe_z_loss_coeff", "model.moe.z_loss"));
   if (isSet("moe_input_jitter_eps"))
-    return error("moe_input_jitter_eps",
-                 "is set; a router's input has no noise here");
+    HOCKET_RETURN_IF_ERROR(
+        assignReal("moe_input_jitter_eps", "model.moe.input_jitter"));
   std::string dtype = text("moe_router_dtype", "");
   if (dtype == "fp32")
     moe().set_router_dtype(spec::Moe::FP32);
   else if (!dtype.empty())
     return error("moe_router_dtype", "is '" + dtype + "'; supported is fp32");
+  return okStatus();
+}
+
+/// Whatever the scores are said to be, they are sigmoids of one expert, and of
+/// several the softmax over all.
+Status SettingsReader::readSinkhorn() {
+  HOCKET_ASSIGN_OR_RETURN(double loss, real("moe_aux_loss_coeff", 0));
+  if (loss != 0)
+    return error("moe_aux_loss_coeff",
+                 "is not 0, and Megatron-LM has no such loss beside sinkhorn");
+  moe().set_choice(spec::Moe::SINKHORN);
+  moe().set_scores(moe().top_k() == 1 ? spec::Moe::SIGMOID
+                                      : spec::Moe::SOFTMAX);
+  moe().set_renormalise(false);
   return okStatus();
 }
 
@@ -50,15 +64,17 @@ Status SettingsReader::readBalancing() {
   std::string kind = text(balancing, "none");
   if (isSet(balancing) && text(balancing, "").empty())
     return error(balancing, "names several; supported is one of seq_aux_loss, "
-                            "aux_loss and none");
+                            "aux_loss, sinkhorn and none");
   if (kind == "global_aux_loss")
     return error(balancing, "is 'global_aux_loss', whose loads are those of "
                             "the whole step, known when it is over; supported "
                             "are seq_aux_loss, aux_loss and none");
+  if (kind == "sinkhorn")
+    return readSinkhorn();
   if (kind != "none" && kind != "aux_loss" && kind != "seq_aux_loss")
     return error(balancing, "is '" + kind +
-                                "'; supported are seq_aux_loss, aux_loss and "
-                                "none");
+                                "'; supported are seq_aux_loss, aux_loss, "
+                                "sinkhorn and none");
   if (kind == "none" || !isSet("moe_aux_loss_coeff"))
     return okStatus();
   if (kind == "aux_loss")

@@ -38,6 +38,7 @@ private:
   Status readExperts();
   Status readRouter();
   Status readBalancing();
+  Status readSinkhorn();
   /// Layer by layer, whether setting `name` marks it: each of `absent` where
   /// it is not there, the list's ones, or every n-th layer, of which the first
   /// is `first`.

@@ -149,7 +149,19 @@ static void checkExpertGroups(const Moe &moe, ConstraintErrors &errors) {
                    std::to_string(moe.top_k()) + "); write more topk_groups");
 }
 
-/// S30 to S33, S47, S91.
+/// S97.
+static void checkChoice(const Moe &moe, ConstraintErrors &errors) {
+  const char *besides = moe.aux_loss() > 0    ? "aux_loss"
+                        : moe.bias_rate() > 0 ? "bias_rate"
+                        : moe.groups() > 1    ? "groups"
+                                              : nullptr;
+  if (moe.choice() == Moe::SINKHORN && besides)
+    errors.add(97, "model.moe.choice",
+               "SINKHORN gives experts their shares by itself; leave " +
+                   std::string(besides) + " out, or write choice: SCORE");
+}
+
+/// S30 to S33, S47, S91, S97.
 static void checkExperts(const Model &model, ConstraintErrors &errors) {
   const Moe &moe = model.moe();
   if (!moe.has_experts()) {
@@ -172,6 +184,7 @@ static void checkExperts(const Model &model, ConstraintErrors &errors) {
     errors.add(91, "model.moe.shared_expert_gate",
                "shared_expert_gate is of shared experts; write how many "
                "(shared_experts), or leave it out");
+  checkChoice(moe, errors);
   if (model.mlp_bias())
     errors.add(32, "model.mlp_bias",
                "experts have no biases; write mlp_bias: false");

@@ -121,6 +121,7 @@ static constexpr RealRange realRanges[] = {
     {"model.moe.aux_loss", 0, 1e3},
     {"model.moe.z_loss", 0, 1e3},
     {"model.moe.bias_rate", 0, 1},
+    {"model.moe.input_jitter", 0, 1, RealRange::BELOW_MOST},
     {"model.state_space.step_least", 0, 1e6},
     {"model.state_space.step_most", 0, 1e6, RealRange::ABOVE_LEAST},
     {"training.optimizer.adamw.beta1", 0, 1, RealRange::BELOW_MOST},

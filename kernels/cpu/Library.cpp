@@ -122,6 +122,8 @@ constexpr Row table[] = {
     {"global_norm", runGlobalNorm},
     {"gemm_pack", runGemmPack},
     {"router", runs<router, routerArguments>},
+    {"router_by_sequence", runs<router, routerArguments>},
+    {"sinkhorn", runs<sinkhorn, sinkhornArguments>},
     {"router_gradient", runs<routerGradient, routerGradientArguments>},
     {"router_probabilities", runRouterProbabilities},
     {"router_probabilities_gradient",

@@ -55,6 +55,20 @@ KernelError router(const RouterArguments &args, Workers &workers) {
   return nullptr;
 }
 
+/// A sequence a task: an iteration needs all of its tokens.
+KernelError sinkhorn(const SinkhornArguments &args, Workers &workers) {
+  int64_t experts = args.shape.experts, sequences = args.shape.sequences;
+  int64_t each = args.shape.tokens / sequences;
+  auto task = [&](int64_t s, int worker) {
+    auto *scratch = reinterpret_cast<double *>(workers.scratch(worker).data());
+    balanceSequence(args.logits + s * each * experts, each, experts,
+                    args.work + s * each * experts, scratch, scratch + experts,
+                    args.bias + s * experts);
+  };
+  workers.run(sequences, task);
+  return nullptr;
+}
+
 KernelError routerGradient(const RouterGradientArguments &args,
                            Workers &workers) {
   const RouterShape &shape = args.shape;

@@ -21,6 +21,8 @@
 namespace hocket::kernels {
 
 [[nodiscard]] KernelError router(const RouterArguments &args, Workers &workers);
+[[nodiscard]] KernelError sinkhorn(const SinkhornArguments &args,
+                                   Workers &workers);
 [[nodiscard]] KernelError routerGradient(const RouterGradientArguments &args,
                                          Workers &workers);
 /// `parts` is scratch, f64 [kRouterParts, experts].

@@ -87,6 +87,8 @@ constexpr Row rows[] = {
     {"dequantize_blocks", launchDequantizeBlocks},
     {"global_norm", launchGlobalNorm},
     {"router", launchRouter},
+    {"router_by_sequence", launchRouter},
+    {"sinkhorn", launchSinkhorn},
     {"router_gradient", launchRouterGradient},
     {"router_probabilities", launchRouterProbabilities},
     {"router_probabilities_gradient", launchRouterProbabilitiesGradient},

@@ -77,6 +77,7 @@ KernelError launchCachedAttention(const CudaRequest &request, CudaCall &call);
 
 // RouterLaunches.cpp
 KernelError launchRouter(const CudaRequest &request, CudaCall &call);
+KernelError launchSinkhorn(const CudaRequest &request, CudaCall &call);
 KernelError launchRouterGradient(const CudaRequest &request, CudaCall &call);
 KernelError launchRouterProbabilities(const CudaRequest &request,
                                       CudaCall &call);

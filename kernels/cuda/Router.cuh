@@ -10,6 +10,7 @@
 /// again rather than kept.
 ///
 ///   router                         128 threads, tokens in turns
+///   sinkhorn                       256 threads, blocks of a sequence
 ///   routerGradient, routerProbabilitiesGradient, routerZLossGradient,
 ///   routerShares                   128 threads, blocks(tokens, 4)
 ///   routerParts                    256 threads, kRouterParts, blocks(E, 32)
@@ -137,7 +138,9 @@ HOCKET_DEVICE void closeGroups(double *biased, double *worths, int experts,
 }
 
 /// `scratch` has room for a number an expert and a group for each warp of the
-/// launch (in shared memory: of the block). `bias` may be null.
+/// launch (in shared memory: of the block). `bias` may be null; where `each`,
+/// the tokens of a sequence, is more than 0, it is one for each sequence, and
+/// logits are compared.
 ///
 /// Budget: 56 registers; an iteration: 2900 instructions, 48 loads, 4 stores,
 /// 74 shared. Over: 40 bytes spilled, 16 bytes of stack: constants of
@@ -146,14 +149,16 @@ template <bool Sigmoid, bool Renormalise, bool InShared>
 HOCKET_DEVICE void router(const float *logits, const float *bias,
                           float *weights, int *chosen, Integer tokens,
                           Integer experts, Integer topK, Integer groups,
-                          Integer topkGroups, double scale, void *scratch) {
+                          Integer topkGroups, Integer each, double scale,
+                          void *scratch) {
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   Integer slot = InShared ? warp : tokenOfWarp();
   double *biased = static_cast<double *>(scratch) + slot * (experts + groups);
   for (Integer token = tokenOfWarp(); token < tokens; token += gridDim.x * 4) {
     RouterScores<Sigmoid> scores(logits, token, experts);
     for (Integer e = lane; e < experts; e += 32) {
-      double x = scores.at(e) + (bias ? bias[e] : 0.0f);
+      double x = each > 0 ? double(scores.row[e]) + bias[token / each * experts + e]
+                          : scores.at(e) + (bias ? bias[e] : 0.0f);
       biased[e] = x == x ? x : leastDouble();
     }
     __syncwarp();
@@ -175,6 +180,68 @@ HOCKET_DEVICE void router(const float *logits, const float *bias,
       weights[token * topK + j] =
           static_cast<float>(scores.at(chosen[token * topK + j]) * factor);
   }
+}
+
+/// The bias of each sequence by Sinkhorn's iterations, a block each. A row of
+/// `work` is a token's exponentials and its scale; behind those of all tokens,
+/// the columns' scales.
+HOCKET_DEVICE void sinkhorn(const float *logits, double *work, float *bias,
+                            Integer each, Integer experts) {
+  __shared__ double parts[8][32], change;
+  constexpr double tiny = 1e-8, tolerance = 1e-4;
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  Integer sequence = blockIdx.x, stride = experts + 1;
+  double *costs = work + sequence * each * stride;
+  double *columns = work + (gridDim.x * each + sequence) * stride;
+  logits += sequence * each * experts;
+  for (Integer t = warp; t < each; t += 8) {
+    float most = neutral<Max>();
+    for (Integer e = lane; e < experts; e += 32)
+      most = maximum(most, logits[t * experts + e]);
+    double shift = reduceWarp<Max>(most);
+    for (Integer e = lane; e < experts; e += 32)
+      costs[t * stride + e] = exp(logits[t * experts + e] - shift);
+  }
+  for (Integer e = threadIdx.x; e < experts; e += 256)
+    columns[e] = 1;
+  __syncthreads();
+  for (int round = 0; round < 1000; ++round) {
+    for (Integer t = warp; t < each; t += 8) {
+      double sum = 0;
+      for (Integer e = lane; e < experts; e += 32)
+        sum += columns[e] * costs[t * stride + e];
+      sum = sumWarp(sum);
+      if (lane == 0)
+        costs[t * stride + experts] = 1 / (double(each) * (sum + tiny));
+    }
+    __syncthreads();
+    double changed = 0; // Of the first warp's lanes.
+    for (Integer first = 0; first < experts; first += 32) {
+      Integer e = first + lane;
+      double sum = 0;
+      for (Integer t = warp; e < experts && t < each; t += 8)
+        sum += costs[t * stride + experts] * costs[t * stride + e];
+      parts[warp][lane] = sum;
+      __syncthreads();
+      if (warp == 0 && e < experts) {
+        for (int other = 1; other < 8; ++other)
+          sum += parts[other][lane];
+        double next = 1 / (double(experts) * (sum + tiny));
+        double moved = next - columns[e];
+        changed += (moved < 0 ? -moved : moved) / double(experts);
+        columns[e] = next;
+      }
+      __syncthreads();
+    }
+    changed = sumWarp(changed);
+    if (threadIdx.x == 0)
+      change = changed;
+    __syncthreads();
+    if (!(change > tolerance))
+      break;
+  }
+  for (Integer e = threadIdx.x; e < experts; e += 256)
+    bias[sequence * experts + e] = static_cast<float>(log(columns[e]));
 }
 
 /// Budget: 56 registers; an iteration: 740 instructions, 31 loads, 1 store.

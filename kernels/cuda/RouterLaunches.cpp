@@ -36,12 +36,21 @@ KernelError launchRouter(const CudaRequest &request, CudaCall &call) {
   text.out("weights", "float", 0).out("chosen", "int", 1);
   text.size("tokens", n[0]).size("experts", n[1]).size("topK", n[2]);
   text.size("groups", n[5]).size("topkGroups", n[6]);
+  text.size("each", n.size() > 7 ? n[0] / n[7] : 0);
   text.real("scale", request.floats[0]);
   if (shared)
     return addLaunch(call, text, {blocks, 1, 1}, kThreads, bytes);
   blocks = std::min(blocks, std::max<int64_t>(mostWorkspace / bytes, 1));
   call.workspaceBytes = blocks * bytes;
   return addLaunch(call, text.workspace("scratch", "double"), blocks, kThreads);
+}
+
+KernelError launchSinkhorn(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  LaunchText text(kRouterHeader, "sinkhorn");
+  text.in("logits", "float", 2).out("work", "double", 1);
+  text.out("bias", "float", 0).size("each", n[0] / n[2]).size("experts", n[1]);
+  return addLaunch(call, text, n[2], 256);
 }
 
 KernelError launchRouterGradient(const CudaRequest &request, CudaCall &call) {

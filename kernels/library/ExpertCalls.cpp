@@ -58,12 +58,24 @@ GroupShape groupShape(const LibraryCall &call) {
 } // namespace
 
 RouterArguments routerArguments(const LibraryCall &call) {
-  RouterArguments args{choiceShape(call), floatsAt(call, 2),
+  Integers n = call.integers;
+  RouterArguments args{choiceShape(call),
+                       floatsAt(call, 2),
                        static_cast<const float *>(lastOf(call)),
-                       floatsAt(call, 0), idsOut(call, 1)};
-  args.shape.groups = call.integers[5];
-  args.shape.topkGroups = call.integers[6];
+                       floatsAt(call, 0),
+                       idsOut(call, 1),
+                       n.size() > 7};
+  args.shape.groups = n[5], args.shape.topkGroups = n[6];
+  if (args.bySequence)
+    args.shape.sequences = n[7];
   return args;
+}
+
+SinkhornArguments sinkhornArguments(const LibraryCall &call) {
+  RouterShape shape = routerShape(call.integers);
+  shape.sequences = call.integers[2];
+  return {shape, floatsAt(call, 2), static_cast<double *>(call.buffers[1]),
+          floatsAt(call, 0)};
 }
 
 RouterGradientArguments routerGradientArguments(const LibraryCall &call) {

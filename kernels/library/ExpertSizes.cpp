@@ -53,6 +53,34 @@ KernelError routerSizes(Integers n, Floats floats, Bytes bytes) {
   return bad ? kDimension : nullptr;
 }
 
+/// Whether so many sequences cut `rows`.
+static bool areSequences(int64_t sequences, int64_t rows) {
+  return sequences >= 1 && rows % sequences == 0;
+}
+
+KernelError routerBySequenceSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 8, floats, 1))
+    return error;
+  if (KernelError error = routerSizes(n.first(7), floats, bytes.first(3)))
+    return error;
+  Size size;
+  bytes[3] = size(4, {n[7], n[1]});
+  return !size.bad && areSequences(n[7], n[0]) ? nullptr : kDimension;
+}
+
+KernelError sinkhornSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 3, floats, 0))
+    return error;
+  if (KernelError error = logitsSize(n, bytes[2]))
+    return error;
+  if (!areSequences(n[2], n[0]))
+    return kDimension;
+  Size size;
+  bytes[0] = size(4, {n[2], n[1]});
+  bytes[1] = size(8, {n[0] + n[2], n[1] + 1});
+  return size.bad ? kDimension : nullptr;
+}
+
 KernelError routerGradientSizes(Integers n, Floats floats, Bytes bytes) {
   if (KernelError error = checkCounts(n, 5, floats, 1))
     return error;
@@ -60,11 +88,6 @@ KernelError routerGradientSizes(Integers n, Floats floats, Bytes bytes) {
   bytes[2] = bytes[0];
   bytes[3] = bytes[1];
   return error;
-}
-
-/// Whether so many sequences cut `rows`.
-static bool areSequences(int64_t sequences, int64_t rows) {
-  return sequences >= 1 && rows % sequences == 0;
 }
 
 KernelError routerProbabilitiesSizes(Integers n, Floats floats, Bytes bytes) {

@@ -57,6 +57,8 @@ static constexpr LibraryOp table[] = {
     {"global_norm", 2, 2 + kMostTensors, 0, 0b11, false, globalNormSizes},
     {"gemm_pack", 2, 2, 0, 0b10, false, gemmPackSizes},
     {"router", 3, 4, 0, 0b11, false, routerSizes},
+    {"router_by_sequence", 4, 4, 0, 0b11, false, routerBySequenceSizes},
+    {"sinkhorn", 3, 3, 0, 0b11, false, sinkhornSizes},
     {"router_gradient", 4, 4, 0, 0b1, false, routerGradientSizes},
     {"router_probabilities", 3, 3, 0, 0b11, false, routerProbabilitiesSizes},
     {"router_probabilities_gradient", 3, 3, 0, 0b1, false,

@@ -131,6 +131,10 @@
 ///                     (out), logits f32[T, E], bias f32[E] (may be left out)
 ///                     integers: T, E, k, sigmoid, renormalise, groups,
 ///                     topk_groups; floats: scale
+/// router_by_sequence  buffers: as router's, with bias f32[Q, E]
+///                     integers: router's, Q (sequences); floats: scale
+/// sinkhorn            buffers: bias f32[Q, E] (out), work f64[T + Q, E + 1]
+///                     (out: workspace), logits f32[T, E]; integers: T, E, Q
 /// router_gradient     buffers: dlogits f32[T, E] (out), dweights f32[T, k],
 ///                     logits f32[T, E], chosen i32[T, k]
 ///                     integers: T, E, k, sigmoid, renormalise; floats: scale

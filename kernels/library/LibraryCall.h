@@ -85,6 +85,7 @@ globalNormTensors(const LibraryCall &call);
 
 RouterArguments routerArguments(const LibraryCall &call);
 RouterGradientArguments routerGradientArguments(const LibraryCall &call);
+SinkhornArguments sinkhornArguments(const LibraryCall &call);
 RouterProbabilitiesArguments
 routerProbabilitiesArguments(const LibraryCall &call);
 RouterProbabilitiesGradientArguments

@@ -119,6 +119,8 @@ KernelError dequantizeBlocksSizes(Integers n, Floats floats, Bytes bytes);
 
 // ExpertSizes.cpp
 KernelError routerSizes(Integers n, Floats floats, Bytes bytes);
+KernelError routerBySequenceSizes(Integers n, Floats floats, Bytes bytes);
+KernelError sinkhornSizes(Integers n, Floats floats, Bytes bytes);
 KernelError routerGradientSizes(Integers n, Floats floats, Bytes bytes);
 KernelError routerProbabilitiesSizes(Integers n, Floats floats, Bytes bytes);
 KernelError routerProbabilitiesGradientSizes(Integers n, Floats floats,

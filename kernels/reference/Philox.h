@@ -64,6 +64,19 @@ randomBlock(const RandomStream &s, uint64_t block) {
   return p <= 0 ? 0u : static_cast<uint32_t>(p * 4294967296.0);
 }
 
+/// The bits of a word that jitter counts in: as many as a float holds.
+inline constexpr int jitterBits = 24;
+
+/// How far the numbers lie apart that jitter of half width `e` draws from.
+constexpr double jitterStep(double e) { return e / (1 << (jitterBits - 1)); }
+
+/// What jitter of half width `e` scales an element by: 1-e and as many steps as
+/// the upper bits of its word say, so uniform in [1-e, 1+e). Kernels compute it
+/// by one fused multiply-add in f32, alike on every target.
+constexpr double jitterOf(uint32_t word, double e) {
+  return (1 - e) + (word >> (32 - jitterBits)) * jitterStep(e);
+}
+
 } // namespace hocket::kernels
 
 #endif // HOCKET_KERNELS_REFERENCE_PHILOX_H

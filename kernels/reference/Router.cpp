@@ -85,9 +85,12 @@ double logSumExp(const float *row, int64_t experts) {
 void routeToken(const RouterArguments &args, int64_t token, double *scratch) {
   const RouterShape &shape = args.shape;
   double *scores = scratch, *biased = scratch + shape.experts;
-  computeScores(shape, args.logits + token * shape.experts, scores);
+  const float *row = args.logits + token * shape.experts, *bias = args.bias;
+  if (args.bySequence)
+    bias += token / (shape.tokens / shape.sequences) * shape.experts;
+  computeScores(shape, row, scores);
   for (int64_t e = 0; e < shape.experts; ++e) {
-    biased[e] = scores[e] + (args.bias ? args.bias[e] : 0);
+    biased[e] = (args.bySequence ? row[e] : scores[e]) + (bias ? bias[e] : 0);
     if (std::isnan(biased[e]))
       biased[e] = -HUGE_VAL;
   }
@@ -104,6 +107,40 @@ void routeToken(const RouterArguments &args, int64_t token, double *scratch) {
   double factor = shape.scale / (shape.renormalise ? sum : 1);
   for (int64_t j = 0; j < shape.topK; ++j)
     args.weights[token * shape.topK + j] = float(scores[chosen[j]] * factor);
+}
+
+void balanceSequence(const float *logits, int64_t each, int64_t experts,
+                     double *costs, double *columns, double *sums,
+                     float *bias) {
+  // A row's scale does not matter, and its greatest number is made 1.
+  for (int64_t t = 0; t < each; ++t) {
+    const float *row = logits + t * experts;
+    double most = *std::max_element(row, row + experts);
+    for (int64_t e = 0; e < experts; ++e)
+      costs[t * experts + e] = std::exp(row[e] - most);
+  }
+  std::fill_n(columns, experts, 1.0);
+  double change = HUGE_VAL;
+  for (int i = 0; i < kSinkhornRounds && change > kSinkhornTolerance; ++i) {
+    std::fill_n(sums, experts, 0.0);
+    for (int64_t t = 0; t < each; ++t) {
+      const double *row = costs + t * experts;
+      double sum = 0;
+      for (int64_t e = 0; e < experts; ++e)
+        sum += columns[e] * row[e];
+      double scale = 1 / (double(each) * (sum + kSinkhornTiny));
+      for (int64_t e = 0; e < experts; ++e)
+        sums[e] += scale * row[e];
+    }
+    change = 0;
+    for (int64_t e = 0; e < experts; ++e) {
+      double next = 1 / (double(experts) * (sums[e] + kSinkhornTiny));
+      change += std::abs(next - columns[e]) / double(experts);
+      columns[e] = next;
+    }
+  }
+  for (int64_t e = 0; e < experts; ++e)
+    bias[e] = float(std::log(columns[e]));
 }
 
 void routeTokenGradient(const RouterGradientArguments &args, int64_t token,
@@ -172,6 +209,17 @@ KernelError reference::router(const RouterArguments &args) {
   std::vector<double> scratch(routerScratch(args.shape.experts));
   for (int64_t t = 0; t < args.shape.tokens; ++t)
     routeToken(args, t, scratch.data());
+  return nullptr;
+}
+
+KernelError reference::sinkhorn(const SinkhornArguments &args) {
+  int64_t experts = args.shape.experts, sequences = args.shape.sequences;
+  int64_t each = args.shape.tokens / sequences;
+  std::vector<double> costs(each * experts), columns(experts), sums(experts);
+  for (int64_t s = 0; s < sequences; ++s)
+    balanceSequence(args.logits + s * each * experts, each, experts,
+                    costs.data(), columns.data(), sums.data(),
+                    args.bias + s * experts);
   return nullptr;
 }
 

@@ -15,6 +15,11 @@
 ///                         sum of its max(1, topK / topkGroups) greatest
 ///                         (arXiv 2412.19437). A score that is no number
 ///                         counts as the least.
+///                         With a bias for each sequence, logits + bias are
+///                         compared, not p + bias.
+///   sinkhorn              such a bias: the log of the scales of the columns
+///                         of exp(logits), [S, E], whose rows then sum to
+///                         1 / S and columns to 1 / E
 ///   router gradient       dlogits from dweights
 ///   router probabilities  sums[s, e] = sum over the tokens of sequence s, or
 ///   of
@@ -54,6 +59,19 @@ struct RouterArguments {
   const float *bias = nullptr;   ///< [experts], or null
   float *weights = nullptr;      ///< [tokens, topK]
   int32_t *chosen = nullptr;     ///< [tokens, topK]
+  bool bySequence = false;       ///< bias is [sequences, experts]
+};
+
+/// Added to the sums that Sinkhorn's iterations divide by; how little the
+/// columns' scales change at the end, in the mean; how many iterations at most.
+inline constexpr double kSinkhornTiny = 1e-8, kSinkhornTolerance = 1e-4;
+inline constexpr int kSinkhornRounds = 1000;
+
+struct SinkhornArguments {
+  RouterShape shape;
+  const float *logits = nullptr; ///< [tokens, experts]
+  double *work = nullptr;        ///< [tokens + sequences, experts + 1]
+  float *bias = nullptr;         ///< [sequences, experts]
 };
 
 struct RouterGradientArguments {
@@ -105,6 +123,10 @@ struct BalanceBiasArguments {
 void routeToken(const RouterArguments &args, int64_t token, double *scratch);
 void routeTokenGradient(const RouterGradientArguments &args, int64_t token,
                         double *scratch);
+/// The bias of one sequence, whose logits these are, [each, experts]; `costs`
+/// is [each, experts], and `columns` and `sums` are [experts].
+void balanceSequence(const float *logits, int64_t each, int64_t experts,
+                     double *costs, double *columns, double *sums, float *bias);
 /// Adds the token's q to `sums`.
 void addProbabilities(const RouterShape &shape, const float *row, double *sums,
                       double *scratch);
@@ -116,6 +138,7 @@ void zLossGradient(const RouterZLossGradientArguments &args, int64_t token);
 
 namespace reference {
 [[nodiscard]] KernelError router(const RouterArguments &args);
+[[nodiscard]] KernelError sinkhorn(const SinkhornArguments &args);
 [[nodiscard]] KernelError routerGradient(const RouterGradientArguments &args);
 [[nodiscard]] KernelError
 routerProbabilities(const RouterProbabilitiesArguments &args);

@@ -19,7 +19,8 @@ using namespace mlir;
 using namespace hocket::xf;
 
 namespace {
-/// Copies functions without their dropout and what they accumulate, each once.
+/// Copies functions without their dropout, the balance of their routers and
+/// what they accumulate, each once.
 class EvaluateBuilder {
 public:
   explicit EvaluateBuilder(ModuleOp module) : symbols(module) {}
@@ -28,8 +29,8 @@ public:
   func::FuncOp copy(func::FuncOp function, StringRef name);
 
 private:
-  /// What to call in place of `callee`: itself if nothing in it drops or
-  /// accumulates.
+  /// What to call in place of `callee`: itself if nothing in it drops, balances
+  /// or accumulates.
   StringRef counterpart(func::FuncOp callee);
   bool differs(func::FuncOp function);
 
@@ -40,7 +41,7 @@ private:
 
 bool EvaluateBuilder::differs(func::FuncOp function) {
   WalkResult walk = function.walk([&](Operation *op) {
-    if (isa<DropoutOp, AccumulateOp>(op))
+    if (isa<DropoutOp, SinkhornOp, AccumulateOp>(op))
       return WalkResult::interrupt();
     if (auto attention = dyn_cast<AttentionOp>(op))
       if (attention.getDropout().convertToDouble() > 0)
@@ -68,6 +69,7 @@ func::FuncOp EvaluateBuilder::copy(func::FuncOp function, StringRef name) {
   func::FuncOp result = function.clone();
   result.setName(name);
   symbols.insert(result, std::next(Block::iterator(function)));
+  SmallVector<Operation *> unused;
   result.walk([&](Operation *op) {
     if (auto dropout = dyn_cast<DropoutOp>(op)) {
       dropout.getResult().replaceAllUsesWith(dropout.getInput());
@@ -75,6 +77,12 @@ func::FuncOp EvaluateBuilder::copy(func::FuncOp function, StringRef name) {
     } else if (auto attention = dyn_cast<AttentionOp>(op)) {
       attention.setDropout(APFloat(0.0));
       attention.getInstanceMutable().clear();
+    } else if (auto router = dyn_cast<RouterOp>(op)) {
+      Value bias = router.getBias();
+      if (bias && bias.getDefiningOp<SinkhornOp>())
+        router.getBiasMutable().clear();
+    } else if (isa<SinkhornOp>(op)) {
+      unused.push_back(op);
     } else if (isa<AccumulateOp>(op)) {
       op->erase();
     } else if (auto call = dyn_cast<func::CallOp>(op)) {
@@ -82,6 +90,8 @@ func::FuncOp EvaluateBuilder::copy(func::FuncOp function, StringRef name) {
         call.setCallee(counterpart(callee));
     }
   });
+  for (Operation *op : unused)
+    op->erase();
   return result;
 }
 

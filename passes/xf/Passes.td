@@ -157,7 +157,7 @@ def XfBuildEvaluate : Pass<"xf-build-evaluate", "::mlir::ModuleOp"> {
     ```mlir
     func.func @forward(%t: tensor<4xi32>, %l: tensor<4xi32>) -> tensor<f32> {
       ...
-      %y = xf.dropout %x {probability = 0.1, stream = 2 : i32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      %y = xf.dropout %x {rate = 0.1, stream = 2 : i32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
       %loss, %lse = xf.cross_entropy %y, %l ...
       return %loss : tensor<f32>
     }

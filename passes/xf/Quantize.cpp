@@ -83,7 +83,8 @@ static bool reachesRouter(Value value) {
     if (isa<ReshapeOp, CastOp>(user))
       return reachesRouter(user->getResult(0));
     auto gate = dyn_cast<RowGateOp>(user);
-    return isa<RouterOp, RouterProbabilitiesOp, RouterZLossOp>(user) ||
+    return isa<RouterOp, SinkhornOp, RouterProbabilitiesOp, RouterZLossOp>(
+               user) ||
            (gate && gate.getGate() == value);
   });
 }

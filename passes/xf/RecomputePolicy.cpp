@@ -80,9 +80,9 @@ RecomputeModules hocket::xf::modulesOf(Operation *op) {
     return activationOf(op) ? RecomputeModules{mlpOf(op)} : RecomputeModules{};
   // A largest magnitude is one number, and may take devices to tell; rows that
   // were exchanged have taken them.
-  if (isa<AmaxOp, RouterOp, ExpertOrderOp, ExpertSegmentsOp, ExchangeRowsOp,
-          ReturnRowsOp, EmbeddingOp, CrossEntropyOp, CrossEntropyGradientOp,
-          RopeTableOp, func::CallOp>(op))
+  if (isa<AmaxOp, RouterOp, SinkhornOp, ExpertOrderOp, ExpertSegmentsOp,
+          ExchangeRowsOp, ReturnRowsOp, EmbeddingOp, CrossEntropyOp,
+          CrossEntropyGradientOp, RopeTableOp, func::CallOp>(op))
     return {};
   return {RecomputeModule::Pointwise};
 }

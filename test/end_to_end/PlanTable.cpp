@@ -51,7 +51,10 @@ const ModelRow test::slidingOnDocuments = {
 
 const ModelRow test::experts = {"Experts", EXPERTS};
 const ModelRow test::expertsWithDropout = {
-    "ExpertsDropout", EXPERTS "dropout { attention: 0.1 residual: 0.2 } "};
+    "ExpertsDropout",
+    LLAMA "kv_heads: 2 ffn: 64 moe { experts: 4 top_k: 2 ffn: 24 z_loss: 0.001 "
+          "input_jitter: 0.1 choice: SINKHORN router_dtype: FP32 } "
+          "dropout { attention: 0.1 residual: 0.2 } "};
 const ModelRow test::droppingExperts = {
     "Dropping",
     LLAMA "moe { experts: 12 top_k: 2 ffn: 24 capacity_factor: 0.75 "
@@ -139,6 +142,8 @@ static const ModelRow balanced[] = {
     {"BiasAndCapacity", BALANCED("capacity_factor: 1 bias_rate: 0.01 "
                                  "scores: SIGMOID shared_experts: 1")},
     {"Bias", BALANCED("bias_rate: 0.05")},
+    {"Sinkhorn", BALANCED("choice: SINKHORN scores: SIGMOID")},
+    {"Jitter", BALANCED("input_jitter: 0.1 aux_loss: 0.01")},
     {"AuxLossOfMicrobatch",
      BALANCED("aux_loss: 0.01 aux_loss_scope: MICROBATCH")},
 };

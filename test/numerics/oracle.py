@@ -231,6 +231,18 @@ def add_experts(config, add, name):
         add(name + "shared_gate", (1, config.hidden))
 
 
+def balanced(logits):
+    """exp(logits) of each sequence, with rows that sum to 1/S and columns to 1/E.
+
+    Sinkhorn and Knopp, 1967: rows and columns are divided by their sums in turn.
+    """
+    matrix = (logits - logits.amax(-1, keepdim=True)).exp()
+    for _ in range(100):
+        matrix = matrix / matrix.sum(-1, keepdim=True) / matrix.shape[-2]
+        matrix = matrix / matrix.sum(-2, keepdim=True) / matrix.shape[-1]
+    return matrix
+
+
 def initial_weights(config, generator, dtype=torch.float32):
     """Normal weights, biases 0, norms that scale by 1."""
     stddev = config.initializer.get("stddev", 0.02)
@@ -497,7 +509,10 @@ class Model:
         state = self.balance.setdefault(
             name, SimpleNamespace(bias=scores.new_zeros(count), load=0)
         )
-        chosen = self.choose(scores, state.bias)
+        if moe.get("choice", "SCORE") == "SINKHORN":
+            chosen = balanced(logits.detach()).topk(moe.get("top_k", 2), -1).indices
+        else:
+            chosen = self.choose(scores, state.bias)
         hot = F.one_hot(chosen, count).to(scores.dtype)  # [B, S, k, E]
         load = hot.sum((0, 1, 2))
         state.load = state.load + load

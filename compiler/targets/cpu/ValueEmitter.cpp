@@ -170,15 +170,25 @@ void ValueEmitter::emitInput(unsigned id, const Strip &strip) {
 
 Value ValueEmitter::emitRandom(const PlanNode &node, Value words) {
   auto op = cast<kern::KeepScaleOp>(node.op);
-  double probability = op.getProbability().convertToDouble();
-  int64_t threshold = kernels::dropoutThreshold(probability);
-  auto scale = static_cast<float>(1.0 / (1.0 - probability));
-  Value least = constantInt(b, b.getLoc(), words.getType(), threshold);
-  Value kept = b.create<arith::CmpIOp>(arith::CmpIPredicate::uge, words, least);
+  double rate = op.getRate().convertToDouble();
   Type type = b.vectorOf(b.getF32Type());
-  return b.create<arith::SelectOp>(kept,
-                                   constantFloat(b, b.getLoc(), type, scale),
-                                   constantFloat(b, b.getLoc(), type, 0));
+  auto integer = [&](int64_t value) {
+    return constantInt(b, b.getLoc(), words.getType(), value);
+  };
+  auto number = [&](double value) {
+    return constantFloat(b, b.getLoc(), type, static_cast<float>(value));
+  };
+  if (op.getJitter()) {
+    Value bits =
+        b.create<arith::ShRUIOp>(words, integer(32 - kernels::jitterBits));
+    Value counted = b.create<arith::SIToFPOp>(type, bits);
+    return b.create<math::FmaOp>(counted, number(kernels::jitterStep(rate)),
+                                 number(1 - rate));
+  }
+  Value kept =
+      b.create<arith::CmpIOp>(arith::CmpIPredicate::uge, words,
+                              integer(kernels::dropoutThreshold(rate)));
+  return b.create<arith::SelectOp>(kept, number(1.0 / (1.0 - rate)), number(0));
 }
 
 void ValueEmitter::emitKeepScale(unsigned id, const Strip &strip) {

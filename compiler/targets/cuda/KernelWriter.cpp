@@ -224,11 +224,17 @@ void KernelWriter::writeNode(unsigned id) {
     value = "int(scalars.at[" + number(4 + node.index) + "])";
   } else if (node.kind == Kind::KeepScale) {
     auto op = cast<kern::KeepScaleOp>(node.op);
-    double probability = op.getProbability().convertToDouble();
-    uint32_t least = kernels::dropoutThreshold(probability);
-    auto scale = static_cast<float>(1.0 / (1.0 - probability));
-    value = "words" + number(id) + "[i] >= " + std::to_string(least) + "u ? " +
-            literalOf(scale) + " : 0.0f";
+    double rate = op.getRate().convertToDouble();
+    auto literal = [](double x) { return literalOf(static_cast<float>(x)); };
+    value = "words" + number(id) + "[i]";
+    if (op.getJitter())
+      value = "fmaf(float(" + value + " >> " +
+              number(32 - kernels::jitterBits) + "), " +
+              literal(kernels::jitterStep(rate)) + ", " + literal(1 - rate) +
+              ")";
+    else
+      value += " >= " + std::to_string(kernels::dropoutThreshold(rate)) +
+               "u ? " + literal(1.0 / (1.0 - rate)) + " : 0.0f";
   } else if (node.kind == Kind::Input) {
     const PlanBuffer &buffer = plan.inputs[node.index];
     std::string base = "in" + number(node.index);

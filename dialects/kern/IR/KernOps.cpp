@@ -219,9 +219,9 @@ static LogicalResult verifyShard(KeepScaleOp op) {
 }
 
 LogicalResult KeepScaleOp::verify() {
-  double p = getProbability().convertToDouble();
-  if (!(p >= 0.0 && p < 1.0))
-    return emitOpError("K7: probability must be in [0, 1)");
+  double rate = getRate().convertToDouble();
+  if (!(rate >= 0.0 && rate < 1.0))
+    return emitOpError("K7: rate must be in [0, 1)");
   return verifyShard(*this);
 }
 

@@ -107,14 +107,15 @@ def Kern_ReduceOp : Kern_Op<"reduce", [Pure, SameOperandsAndResultType]> {
 }
 
 def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure, AttrSizedOperandSegments]> {
-  let summary = "dropout's factor for this element";
+  let summary = "dropout's or jitter's factor for this element";
   let description = [{
-    `1 / (1 - p)` if the element is kept, else 0. Element `row * cols + col`,
-    counted from the first element of the step's first microbatch, of random
-    stream `stream * 65536 + instance`; see kernels/reference/Philox.h.
+    `1 / (1 - rate)` if the element is kept, else 0; with `jitter` a number that
+    is uniform in `[1 - rate, 1 + rate)`. Element `row * cols + col`, counted from
+    the first element of the step's first microbatch, of random stream
+    `stream * 65536 + instance`; see kernels/reference/Philox.h.
 
     ```mlir
-    %k = kern.keep_scale %layer {probability = 0.1, stream = 3 : i32}
+    %k = kern.keep_scale %layer {rate = 0.1, stream = 3 : i32}
     ```
 
     Where the region's elements, in row-major order, are those of a shard of a
@@ -124,11 +125,11 @@ def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure, AttrSizedOperandSegments]> {
     (kernels/reference/TensorShard.h).
 
     ```mlir
-    %k = kern.keep_scale %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.1, shard = array<i64: 4, 64>, stream = 3 : i32, whole = array<i64: 8, 64>}
+    %k = kern.keep_scale %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 0.1, shard = array<i64: 4, 64>, stream = 3 : i32, whole = array<i64: 8, 64>}
     ```
   }];
   let arguments = (ins Optional<I32>:$instance, Variadic<I32>:$at,
-                       F64Attr:$probability, I32Attr:$stream,
+                       F64Attr:$rate, I32Attr:$stream, UnitAttr:$jitter,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$shard,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$whole,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims,

@@ -51,3 +51,10 @@ double EvaluationContext::keepScale(double probability, uint32_t stream,
   bool kept = word >= kernels::dropoutThreshold(probability);
   return kept ? 1 / (1 - probability) : 0;
 }
+
+double EvaluationContext::jitter(double width, uint32_t stream,
+                                 int64_t elements, int64_t index) const {
+  kernels::RandomStream random{seed, stream, step};
+  return kernels::jitterOf(
+      kernels::randomWord(random, microbatch * elements + index), width);
+}

@@ -71,6 +71,9 @@ struct EvaluationContext {
   /// this microbatch's tensor of `elements`, else 1 / (1 - probability).
   double keepScale(double probability, uint32_t stream, int64_t elements,
                    int64_t index) const;
+  /// What jitter of half width `width` scales the element by.
+  double jitter(double width, uint32_t stream, int64_t elements,
+                int64_t index) const;
 };
 
 } // namespace hocket::xf

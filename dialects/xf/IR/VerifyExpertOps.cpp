@@ -62,6 +62,15 @@ static LogicalResult verifyGroups(RouterOp op) {
   return success();
 }
 
+/// [E], or of each sequence of the tokens, [B, E].
+static SmallVector<int64_t>
+perExpertShape(Value value, ArrayRef<int64_t> tokens, int64_t experts) {
+  SmallVector<int64_t> shape{experts};
+  if (shapeOf(value).size() == 2 && tokens.size() > 1)
+    shape.insert(shape.begin(), tokens.front());
+  return shape;
+}
+
 LogicalResult RouterOp::verify() {
   if (failed(checkStatic(*this)) || failed(checkLogits(*this, 24, getLogits())))
     return failure();
@@ -72,12 +81,28 @@ LogicalResult RouterOp::verify() {
                           elementOf(getLogits()))) ||
       failed(checkRouterScale(*this, getScale().convertToDouble())))
     return failure();
-  if (getBias() && (failed(checkShape(*this, 24, "bias", getBias(),
-                                      shapeOf(getLogits()).take_back())) ||
-                    failed(checkElement(*this, 24, "bias", getBias(),
-                                        elementOf(getLogits())))))
+  if (getBias() &&
+      (failed(checkShape(*this, 24, "bias", getBias(),
+                         perExpertShape(getBias(),
+                                        shapeOf(getLogits()).drop_back(),
+                                        shapeOf(getLogits()).back()))) ||
+       failed(
+           checkElement(*this, 24, "bias", getBias(), elementOf(getLogits())))))
     return failure();
   return verifyGroups(*this);
+}
+
+LogicalResult SinkhornOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkLogits(*this, 113, getLogits())) ||
+      failed(checkRank(*this, 113, "logits", getLogits(), 3)))
+    return failure();
+  Shape logits = shapeOf(getLogits());
+  if (failed(checkShape(*this, 113, "result", getResult(),
+                        {logits.front(), logits.back()})))
+    return failure();
+  return checkElement(*this, 113, "result", getResult(),
+                      elementOf(getLogits()));
 }
 
 LogicalResult RouterGradientOp::verify() {
@@ -93,15 +118,6 @@ LogicalResult RouterGradientOp::verify() {
       failed(checkRouterScale(*this, getScale().convertToDouble())))
     return failure();
   return checkSameType(*this, 24, "result", getResult(), getLogits());
-}
-
-/// [E], or of each sequence of the tokens, [B, E].
-static SmallVector<int64_t>
-perExpertShape(Value value, ArrayRef<int64_t> tokens, int64_t experts) {
-  SmallVector<int64_t> shape{experts};
-  if (shapeOf(value).size() == 2 && tokens.size() > 1)
-    shape.insert(shape.begin(), tokens.front());
-  return shape;
 }
 
 /// X26: one number an expert, of all or of each sequence, in the logits' type.

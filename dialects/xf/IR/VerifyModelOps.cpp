@@ -294,7 +294,7 @@ LogicalResult DropoutOp::verify() {
       failed(checkSameType(*this, 12, "result", getResult(), getInput())) ||
       failed(checkShard(*this, shardOf(*this), getAt().size())))
     return failure();
-  return checkProbability(*this, getProbability().convertToDouble());
+  return checkProbability(*this, getRate().convertToDouble());
 }
 
 /// X13, shared by add and multiply.

@@ -210,6 +210,8 @@ OpCost CrossEntropyGradientOp::getCost() {
 //===----------------------------------------------------------------------===//
 
 OpCost RouterOp::getCost() { return elementwise(*this, getLogits(), 3); }
+/// About ten iterations, of three operations an element each.
+OpCost SinkhornOp::getCost() { return elementwise(*this, getLogits(), 30); }
 OpCost RouterGradientOp::getCost() {
   return elementwise(*this, getLogits(), 5);
 }

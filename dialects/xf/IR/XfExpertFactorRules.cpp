@@ -14,6 +14,14 @@ using namespace hocket::xf;
 // Routing: a token's experts are compared with each other, so E stays whole
 //===----------------------------------------------------------------------===//
 
+/// Of `value`, [E] or of each sequence of the tokens, [B, E].
+static TensorFactors perExpert(const TensorFactors &tokens, int64_t expert,
+                               Value value) {
+  if (shapeOf(value).size() == 1)
+    return {{expert}};
+  return {tokens.front(), {expert}};
+}
+
 FactorRule RouterOp::getFactorRule() {
   RuleBuilder b;
   TensorFactors tokens = b.fresh(shapeOf(getLogits()).drop_back());
@@ -21,8 +29,19 @@ FactorRule RouterOp::getFactorRule() {
   int64_t choice = b.whole(static_cast<int64_t>(getTopK()));
   b.operand(with(tokens, expert));
   if (getBias())
-    b.operand({{expert}});
+    b.operand(perExpert(tokens, expert, getBias()));
   return b.result(with(tokens, choice)).result(with(tokens, choice)).rule;
+}
+
+/// What a sequence's experts are taken by depends on all of its tokens.
+FactorRule SinkhornOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors sequences = b.fresh(shapeOf(getLogits()).take_front());
+  int64_t token = b.whole(shapeOf(getLogits())[1]);
+  int64_t expert = b.whole(shapeOf(getLogits()).back());
+  return b.operand(with(with(sequences, token), expert))
+      .result(with(sequences, expert))
+      .rule;
 }
 
 FactorRule RouterGradientOp::getFactorRule() {
@@ -46,13 +65,6 @@ static TensorFactors summedTokens(RuleBuilder &b, Shape tokens, Value value) {
   llvm::append_range(factors,
                      b.fresh(tokens.drop_front(), FactorKind::Reduced));
   return factors;
-}
-
-static TensorFactors perExpert(const TensorFactors &tokens, int64_t expert,
-                               Value value) {
-  if (shapeOf(value).size() == 1)
-    return {{expert}};
-  return {tokens.front(), {expert}};
 }
 
 FactorRule RouterProbabilitiesOp::getFactorRule() {

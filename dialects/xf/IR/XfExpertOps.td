@@ -57,6 +57,9 @@ def Xf_RouterOp : Xf_ModelOp<"router"> {
     the `topk_groups` best of these are chosen from; a group counts as the sum
     of its `max(1, top_k / topk_groups)` greatest `p + bias` (arXiv 2412.19437).
 
+    With a `bias` of `[B, E]`, a row for each sequence, the experts are those with
+    the greatest `logit + bias` instead (`sinkhorn`).
+
     An expert's weight is its `p`, divided by the sum over the chosen with
     `renormalise`, times `scale`. Gradients pass through the weights, not
     through the choice.
@@ -96,6 +99,25 @@ def Xf_RouterGradientOp : Xf_Op<"router_gradient"> {
                        Xf_RouterScoresAttr:$scores,
                        UnitAttr:$renormalise,
                        F64Attr:$scale);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_SinkhornOp : Xf_ModelOp<"sinkhorn"> {
+  let summary = "biases of a sequence's logits that give experts like loads";
+  let description = [{
+    The matrix `exp(logits)` of a sequence, `[S, E]`, is scaled until each of its
+    rows sums to `1 / S` and each of its columns to `1 / E` (Sinkhorn's iterations,
+    arXiv 2202.01169, appendix B.2.1). The result is the logarithm of the
+    columns' scales, `[B, E]`: rows' scales do not change which of a row's numbers
+    are the greatest. Iterations begin with scales of 1 and end when those of the
+    columns change by 1e-4 or less in the mean, or after 1,000. Nothing here has a
+    gradient.
+
+    ```mlir
+    %s = xf.sinkhorn %l : (tensor<4x256x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$logits);
   let results = (outs Xf_Tensor:$result);
 }
 

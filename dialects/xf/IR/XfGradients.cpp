@@ -278,12 +278,13 @@ SmallVector<Value> RowGateOp::buildGradient(OpBuilder &builder,
   return SmallVector<Value>(gradient.getResults());
 }
 
-/// Linear in its input: the same mask, on the gradient.
+/// Linear in its input: the same factors, on the gradient.
 SmallVector<Value> DropoutOp::buildGradient(OpBuilder &builder,
                                             ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());
-  SmallVector<Value> result{builder.create<DropoutOp>(
-      getLoc(), grad, getInstance(), getProbabilityAttr(), getStreamAttr())};
+  SmallVector<Value> result{
+      builder.create<DropoutOp>(getLoc(), grad, getInstance(), getRateAttr(),
+                                getStreamAttr(), getJitter())};
   if (getInstance())
     result.push_back(Value());
   return result;
@@ -352,6 +353,10 @@ SmallVector<Value> RouterOp::buildGradient(OpBuilder &builder,
   if (getBias())
     result.push_back(Value());
   return result;
+}
+
+SmallVector<Value> SinkhornOp::buildGradient(OpBuilder &, ValueRange) {
+  return {Value()};
 }
 
 SmallVector<Value> RouterProbabilitiesOp::buildGradient(OpBuilder &builder,

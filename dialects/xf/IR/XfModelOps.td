@@ -251,15 +251,17 @@ def Xf_RowGateOp : Xf_ModelOp<"row_gate"> {
 }
 
 def Xf_DropoutOp : Xf_ModelOp<"dropout", [AttrSizedOperandSegments]> {
-  let summary = "drops elements at random";
+  let summary = "drops elements at random, or scales them";
   let description = [{
-    Keeps an element and scales it by `1 / (1 - probability)`, or makes it 0.
-    The choice is a function of the seed, the step, the random stream
-    (`stream`, `instance`) and the element's global index alone, so that no
-    plan changes it. The op is linear in its input: its gradient is itself.
+    Keeps an element and scales it by `1 / (1 - rate)`, or makes it 0. With
+    `jitter` it scales each by a number that is uniform in `[1 - rate, 1 + rate)`
+    instead (arXiv 2101.03961, section 2.4). The number is a function of the seed,
+    the step, the random stream (`stream`, `instance`) and the element's global
+    index alone, so that no plan changes it. The op is linear in its input: its
+    gradient is itself.
 
     ```mlir
-    %y = xf.dropout %x, %layer {probability = 0.1, stream = 2 : i32} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
+    %y = xf.dropout %x, %layer {rate = 0.1, stream = 2 : i32} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
     ```
 
     On a shard of a tensor of the shape `whole`, `at` says where in it the shard
@@ -267,14 +269,15 @@ def Xf_DropoutOp : Xf_ModelOp<"dropout", [AttrSizedOperandSegments]> {
     in `rounds` (kernels/reference/TensorShard.h).
 
     ```mlir
-    %y = xf.dropout %x, %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.1, stream = 2 : i32, whole = array<i64: 8, 64>} : (tensor<4x64xf32>, i32, i32) -> tensor<4x64xf32>
+    %y = xf.dropout %x, %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 0.1, stream = 2 : i32, whole = array<i64: 8, 64>} : (tensor<4x64xf32>, i32, i32) -> tensor<4x64xf32>
     ```
   }];
   let arguments = (ins Xf_Tensor:$input,
                        Optional<I32>:$instance,
                        Variadic<I32>:$at,
-                       F64Attr:$probability,
+                       F64Attr:$rate,
                        I32Attr:$stream,
+                       UnitAttr:$jitter,
                        OptionalAttr<DenseI64ArrayAttr>:$whole,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts,
@@ -286,8 +289,8 @@ def Xf_DropoutOp : Xf_ModelOp<"dropout", [AttrSizedOperandSegments]> {
   }];
   let hasFolder = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
-      "::mlir::Value":$instance, "::mlir::FloatAttr":$probability,
-      "::mlir::IntegerAttr":$stream)>];
+      "::mlir::Value":$instance, "::mlir::FloatAttr":$rate,
+      "::mlir::IntegerAttr":$stream, CArg<"bool", "false">:$jitter)>];
 }
 
 def Xf_AddOp : Xf_ModelOp<"add"> {

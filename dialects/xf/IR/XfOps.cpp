@@ -46,17 +46,17 @@ OpFoldResult MultiplyOp::fold(FoldAdaptor) {
 }
 
 void DropoutOp::build(OpBuilder &builder, OperationState &state, Value input,
-                      Value instance, FloatAttr probability,
-                      IntegerAttr stream) {
-  build(builder, state, input.getType(), input, instance, ValueRange(),
-        probability, stream, DenseI64ArrayAttr(),
-        builder.getDenseI64ArrayAttr({}), builder.getDenseI64ArrayAttr({}),
-        builder.getI64IntegerAttr(1));
+                      Value instance, FloatAttr rate, IntegerAttr stream,
+                      bool jitter) {
+  build(builder, state, input.getType(), input, instance, ValueRange(), rate,
+        stream, jitter ? builder.getUnitAttr() : UnitAttr(),
+        DenseI64ArrayAttr(), builder.getDenseI64ArrayAttr({}),
+        builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(1));
 }
 
-/// Nothing is dropped with probability 0.
+/// A rate of 0 changes nothing.
 OpFoldResult DropoutOp::fold(FoldAdaptor) {
-  return getProbability().isZero() ? OpFoldResult(getInput()) : OpFoldResult();
+  return getRate().isZero() ? OpFoldResult(getInput()) : OpFoldResult();
 }
 
 OpFoldResult PrefixOp::fold(FoldAdaptor) {

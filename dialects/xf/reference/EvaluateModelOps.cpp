@@ -178,7 +178,7 @@ LogicalResult DropoutOp::evaluate(EvaluationContext &context, Tensors operands,
   uint32_t stream = static_cast<uint32_t>(getStream()) * 65536;
   if (getInstance())
     stream += static_cast<uint32_t>(operands[1][0]);
-  double probability = getProbability().convertToDouble();
+  double rate = getRate().convertToDouble();
   SmallVector<int64_t> starts;
   for (const ReferenceTensor &start : operands.take_back(getAt().size()))
     starts.push_back(static_cast<int64_t>(start[0]));
@@ -186,9 +186,11 @@ LogicalResult DropoutOp::evaluate(EvaluationContext &context, Tensors operands,
   int64_t elements = 1;
   for (int64_t size : shard.whole)
     elements *= size;
-  for (int64_t i = 0; i < result.size(); ++i)
-    result[i] *= context.keepScale(probability, stream, elements,
-                                   kernels::wholeElement(shard, starts, i));
+  for (int64_t i = 0; i < result.size(); ++i) {
+    int64_t at = kernels::wholeElement(shard, starts, i);
+    result[i] *= getJitter() ? context.jitter(rate, stream, elements, at)
+                             : context.keepScale(rate, stream, elements, at);
+  }
   results.push_back(std::move(result));
   return success();
 }

@@ -19,6 +19,8 @@ using Row = std::vector<double>;
 
 /// Added to a sum of scores before it divides: all of them may be 0.
 static constexpr double tiny = 1e-20;
+/// The same, of Sinkhorn's sums (Megatron-LM).
+static constexpr double sinkhornTiny = 1e-8;
 
 static Row logitsOf(const ReferenceTensor &logits, int64_t token) {
   auto begin = logits.values.begin() + token * logits.dim(-1);
@@ -99,6 +101,23 @@ static std::vector<int64_t> chooseExperts(RouterOp op, Row biased) {
   return greatest(biased, topK);
 }
 
+/// What decides with a bias: scores and the bias, or logits and their
+/// sequence's.
+static Row biasedOf(RouterOp op, Tensors operands, int64_t token) {
+  Row row = logitsOf(operands[0], token);
+  auto first = operands[1].values.begin();
+  if (cast<RankedTensorType>(op.getBias().getType()).getRank() == 1) {
+    row = scoresOf(row, op.getScores());
+  } else {
+    int64_t width = operands[0].dim(-1);
+    int64_t each = operands[0].size() / width / operands[1].dim(0);
+    first += token / each * width;
+  }
+  for (double &x : row)
+    x += *first++;
+  return row;
+}
+
 LogicalResult RouterOp::evaluate(EvaluationContext &, Tensors operands,
                                  Results &results) {
   ReferenceTensor weights = zerosOf(getWeights().getType());
@@ -108,8 +127,7 @@ LogicalResult RouterOp::evaluate(EvaluationContext &, Tensors operands,
     Row scores = scoresOf(logitsOf(operands[0], t), getScores());
     Row biased = scores;
     if (getBias())
-      for (size_t e = 0; e < biased.size(); ++e)
-        biased[e] += operands[1][static_cast<int64_t>(e)];
+      biased = biasedOf(*this, operands, t);
     std::vector<int64_t> chosen = chooseExperts(*this, biased);
     double sum = tiny;
     for (int64_t expert : chosen)
@@ -122,6 +140,47 @@ LogicalResult RouterOp::evaluate(EvaluationContext &, Tensors operands,
   }
   results.push_back(std::move(weights));
   results.push_back(std::move(experts));
+  return success();
+}
+
+/// Without the overflow of exp, as rows' scales do not count: by the greatest
+/// logit of each row.
+LogicalResult SinkhornOp::evaluate(EvaluationContext &, Tensors operands,
+                                   Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t sequences = result.dim(0), experts = result.dim(1);
+  int64_t tokens = operands[0].dim(1);
+  for (int64_t s = 0; s < sequences; ++s) {
+    std::vector<Row> matrix;
+    for (int64_t t = 0; t < tokens; ++t) {
+      Row row = logitsOf(operands[0], s * tokens + t);
+      double most = *std::max_element(row.begin(), row.end());
+      for (double &x : row)
+        x = std::exp(x - most);
+      matrix.push_back(row);
+    }
+    Row columns(experts, 1.0);
+    double change = HUGE_VAL;
+    for (int round = 0; round < 1000 && change > 1e-4; ++round) {
+      Row sums(experts, 0.0);
+      for (const Row &row : matrix) {
+        double dot = std::inner_product(row.begin(), row.end(), columns.begin(),
+                                        sinkhornTiny);
+        for (int64_t e = 0; e < experts; ++e)
+          sums[e] += row[e] / (static_cast<double>(tokens) * dot);
+      }
+      change = 0;
+      for (int64_t e = 0; e < experts; ++e) {
+        double next =
+            1 / (static_cast<double>(experts) * (sums[e] + sinkhornTiny));
+        change += std::abs(next - columns[e]) / static_cast<double>(experts);
+        columns[e] = next;
+      }
+    }
+    for (int64_t e = 0; e < experts; ++e)
+      result[s * experts + e] = std::log(columns[e]);
+  }
+  results.push_back(std::move(result));
   return success();
 }
 

@@ -162,10 +162,24 @@ Value ModelBuilder::buildSharedExperts(Value input) {
       result, gate);
 }
 
+/// What a router reads.
+Value ModelBuilder::jittered(Value input) {
+  double rate = model.moe().input_jitter();
+  if (rate == 0 || serving.isOn)
+    return input;
+  return builder.create<xf::DropoutOp>(
+      at("mlp.router", "model.moe.input_jitter"), input, instance, real(rate),
+      builder.getI32IntegerAttr(RouterStream), /*jitter=*/true);
+}
+
 Value ModelBuilder::buildExperts(Value input) {
   const Moe &moe = model.moe();
   Location location = at("mlp.router", "model.moe");
-  Value logits = linear(input, "mlp.router", moe.experts());
+  Value logits = linear(jittered(input), "mlp.router", moe.experts());
+  if (moe.choice() == Moe::SINKHORN && !serving.isOn)
+    routerBias =
+        builder.create<xf::SinkhornOp>(at("mlp.router", "model.moe.choice"),
+                                       tensor({batch, moe.experts()}), logits);
   auto scores = xf::RouterScoresAttr::get(builder.getContext(),
                                           moe.scores() == Moe::SIGMOID
                                               ? xf::RouterScores::Sigmoid

@@ -24,12 +24,13 @@
 
 namespace hocket::spec {
 
-/// Random streams of dropout, part of what a trained model is.
+/// Random streams of dropout and jitter, part of what a trained model is.
 enum DropoutStream : int32_t {
   EmbeddingStream = 1,
   AttentionStream = 2,
   AttentionBranchStream = 3,
   MlpBranchStream = 4,
+  RouterStream = 5,
 };
 
 class ModelBuilder {
@@ -101,6 +102,7 @@ private:
   mlir::RankedTensorType loadType() const;
   mlir::Value buildExperts(mlir::Value input);
   mlir::Value buildSharedExperts(mlir::Value input);
+  mlir::Value jittered(mlir::Value input);
   /// The form that rows of experts have (XfExpertOps.td): as their tokens send
   /// them, and where the experts are.
   struct ExpertRows {
@@ -191,7 +193,8 @@ private:
   mlir::FloatAttr real(double value) { return builder.getF64FloatAttr(value); }
   bool usesInstance() const {
     return !serving.isOn &&
-           (model.dropout().attention() > 0 || model.dropout().residual() > 0);
+           (model.dropout().attention() > 0 || model.dropout().residual() > 0 ||
+            model.moe().input_jitter() > 0);
   }
 
   /// The part `name` of the model, asked for by `field`.

@@ -102,8 +102,8 @@ Values lower(OpBuilder &builder, xf::DropoutOp op) {
         bool named = static_cast<bool>(op.getInstance());
         Value scale = b.create<KeepScaleOp>(
             b.getF32Type(), named ? numbers.front() : Value(),
-            ArrayRef(numbers).drop_front(named ? 1 : 0),
-            op.getProbabilityAttr(), op.getStreamAttr(),
+            ArrayRef(numbers).drop_front(named ? 1 : 0), op.getRateAttr(),
+            op.getStreamAttr(), op.getJitterAttr(),
             b.getDenseI64ArrayAttr(shard), b.getDenseI64ArrayAttr(whole),
             op.getDimsAttr(), op.getPartsAttr(), op.getRoundsAttr());
         return {in[0] * Scalar{&b, scale}};

@@ -61,16 +61,29 @@ static SmallVector<int64_t> logitsShape(Value logits) {
 }
 
 Values lower(OpBuilder &builder, xf::RouterOp op) {
-  Call call =
-      callOf("router", op, {op.getLogits()}, logitsShape(op.getLogits()));
+  bool bySequence = op.getBias() && shapeOf(op.getBias()).size() > 1;
+  Call call = callOf(bySequence ? "router_by_sequence" : "router", op,
+                     {op.getLogits()}, logitsShape(op.getLogits()));
   llvm::append_range(
       call.integers,
       ArrayRef<int64_t>{static_cast<int64_t>(op.getTopK()),
                         isSigmoid(op.getScores()), op.getRenormalise() ? 1 : 0,
                         static_cast<int64_t>(op.getGroups()),
                         static_cast<int64_t>(op.getTopkGroups())});
+  if (bySequence)
+    call.integers.push_back(shapeOf(op.getBias()).front());
   call.floats = {op.getScale().convertToDouble()};
   addIfThere(call, op.getBias());
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::SinkhornOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getLogits());
+  Call call =
+      callOf("sinkhorn", op, {op.getLogits()}, logitsShape(op.getLogits()));
+  call.integers.push_back(shape.front());
+  addWorkspace(builder, call,
+               {call.integers[0] + shape.front(), shape.back() + 1});
   return buildCall(builder, op, call);
 }
 

@@ -83,6 +83,7 @@ Values lower(mlir::OpBuilder &builder, xf::PadRowsOp op);
 
 // Experts.cpp: hand-written kernels of mixtures of experts.
 Values lower(mlir::OpBuilder &builder, xf::RouterOp op);
+Values lower(mlir::OpBuilder &builder, xf::SinkhornOp op);
 Values lower(mlir::OpBuilder &builder, xf::RouterGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::RouterProbabilitiesOp op);
 Values lower(mlir::OpBuilder &builder, xf::RouterProbabilitiesGradientOp op);

@@ -132,17 +132,18 @@ FrozenRewritePatternSet lowerings(MLIRContext *context) {
       xf::LogSumExpOp, xf::CountLabelsOp, xf::MeanLossOp, dist::AllReduceOp,
       dist::AllGatherOp, dist::ReduceScatterOp, dist::AllToAllOp, dist::ShiftOp,
       dist::ExchangeRowsOp, dist::ReturnRowsOp, dist::SliceOp, dist::OffsetOp,
-      xf::GlobalNormOp, xf::PadRowsOp, xf::RouterOp, xf::RouterGradientOp,
-      xf::RouterProbabilitiesOp, xf::RouterProbabilitiesGradientOp,
-      xf::RouterZLossOp, xf::RouterZLossGradientOp, xf::ExpertCountsOp,
-      xf::BalanceBiasOp, xf::ExpertOrderOp, xf::ExpertSegmentsOp,
-      xf::DispatchOp, xf::CombineOp, xf::CombineWeightGradientOp,
-      xf::GroupedLinearOp, xf::GroupedLinearInputGradientOp,
-      xf::GroupedLinearWeightGradientOp, xf::CausalConvOp,
-      xf::CausalConvGradientOp, xf::StateScanOp, xf::StateScanGradientOp,
-      xf::ReshapeOp, xf::PrefixOp, xf::VariableOp, xf::ReadOp, xf::WriteOp,
-      xf::AccumulateOp, xf::InputOp, xf::OutputOp, xf::TrainingOp,
-      pipe::FragmentOp, pipe::AllReduceOp, pipe::AllGatherOp>(patterns);
+      xf::GlobalNormOp, xf::PadRowsOp, xf::RouterOp, xf::SinkhornOp,
+      xf::RouterGradientOp, xf::RouterProbabilitiesOp,
+      xf::RouterProbabilitiesGradientOp, xf::RouterZLossOp,
+      xf::RouterZLossGradientOp, xf::ExpertCountsOp, xf::BalanceBiasOp,
+      xf::ExpertOrderOp, xf::ExpertSegmentsOp, xf::DispatchOp, xf::CombineOp,
+      xf::CombineWeightGradientOp, xf::GroupedLinearOp,
+      xf::GroupedLinearInputGradientOp, xf::GroupedLinearWeightGradientOp,
+      xf::CausalConvOp, xf::CausalConvGradientOp, xf::StateScanOp,
+      xf::StateScanGradientOp, xf::ReshapeOp, xf::PrefixOp, xf::VariableOp,
+      xf::ReadOp, xf::WriteOp, xf::AccumulateOp, xf::InputOp, xf::OutputOp,
+      xf::TrainingOp, pipe::FragmentOp, pipe::AllReduceOp, pipe::AllGatherOp>(
+      patterns);
   return std::move(patterns);
 }
 

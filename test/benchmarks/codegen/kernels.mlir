@@ -120,7 +120,7 @@ kern.kernel @softmax "softmax" [8192 x 1024] (%x: tensor<8192x1024xf32> as full)
 }
 
 kern.kernel @dropout "residual, dropout" [8192 x 768] (%x: tensor<8192x768xf32> as full, %d: tensor<8192x768xbf16> as full) instances (%layer) -> (tensor<8192x768xf32> as full) {
-  %k = kern.keep_scale %layer {probability = 0.1, stream = 3 : i32}
+  %k = kern.keep_scale %layer {rate = 0.1, stream = 3 : i32}
   %0 = arith.mulf %d, %k : f32
   %1 = arith.addf %x, %0 : f32
   kern.yield %1 : f32

@@ -113,8 +113,8 @@ func.func @reduce(%x: tensor<8x64xf32>) -> tensor<64xf32> {
 
 func.func @certain(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) -> (tensor<8x64xf32> as full) {
-    // expected-error @+1 {{K7: probability must be in [0, 1)}}
-    %1 = kern.keep_scale {probability = 1.0, stream = 0 : i32}
+    // expected-error @+1 {{K7: rate must be in [0, 1)}}
+    %1 = kern.keep_scale {rate = 1.0, stream = 0 : i32}
     kern.yield %1 : f32
   }
   return %0 : tensor<8x64xf32>
@@ -125,7 +125,7 @@ func.func @certain(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
     // expected-error @+1 {{K19: has 1 starts of 0 dims}}
-    %1 = kern.keep_scale at(%j) {probability = 0.5, stream = 0 : i32}
+    %1 = kern.keep_scale at(%j) {rate = 0.5, stream = 0 : i32}
     kern.yield %1 : f32
   }
   return %0 : tensor<8x64xf32>
@@ -136,7 +136,7 @@ func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
 func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
     // expected-error @+1 {{K19: shard: a dim consists of an even number of parts in every round}}
-    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 5>, probability = 0.5, shard = array<i64: 8, 64>, stream = 0 : i32, whole = array<i64: 12, 64>}
+    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 5>, rate = 0.5, shard = array<i64: 8, 64>, stream = 0 : i32, whole = array<i64: 12, 64>}
     kern.yield %1 : f32
   }
   return %0 : tensor<8x64xf32>
@@ -147,7 +147,7 @@ func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
 func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
     // expected-error @+1 {{K19: draws for a shard of 256 elements in a region of 512}}
-    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.5, shard = array<i64: 4, 64>, stream = 0 : i32, whole = array<i64: 8, 64>}
+    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 0.5, shard = array<i64: 4, 64>, stream = 0 : i32, whole = array<i64: 8, 64>}
     kern.yield %1 : f32
   }
   return %0 : tensor<8x64xf32>

@@ -12,13 +12,13 @@ kern.kernel @sum by_columns "sum" [8 x 64] (%a: tensor<8x64xbf16> as full) -> (t
 }
 
 // CHECK: kern.kernel @drop [8 x 64] (%{{.*}}: tensor<8x64xf32> as full) instances (%[[I:.*]]) -> (tensor<8x64xf32> as full) {
-// CHECK-NEXT: kern.keep_scale %[[I]] {probability = 1.000000e-01 : f64, stream = 1 : i32}
+// CHECK-NEXT: kern.keep_scale %[[I]] {rate = 1.000000e-01 : f64, stream = 1 : i32}
 kern.kernel @drop [8x64] (%a: tensor<8x64xf32> as full) instances (%i) -> (tensor<8x64xf32> as full) {
-  %k = kern.keep_scale %i {probability = 0.1, stream = 1 : i32}
+  %k = kern.keep_scale %i {rate = 0.1, stream = 1 : i32}
   // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[I]]) {dims = array<i64: 1>, parts = array<i64: 1>, {{.*}}rounds = 2 : i64, shard
-  %r = kern.keep_scale %i at(%i) {dims = array<i64: 1>, parts = array<i64: 1>, probability = 0.1, rounds = 2 : i64, shard = array<i64: 2, 4, 64>, stream = 1 : i32, whole = array<i64: 2, 8, 64>}
-  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[I]]) {dims = array<i64: 1>, parts = array<i64: 0>, probability = {{.*}}, shard = array<i64: 2, 4, 64>, stream = 1 : i32, whole = array<i64: 2, 8, 64>}
-  %l = kern.keep_scale %i at(%i) {dims = array<i64: 1>, parts = array<i64: 0>, probability = 0.1, shard = array<i64: 2, 4, 64>, stream = 1 : i32, whole = array<i64: 2, 8, 64>}
+  %r = kern.keep_scale %i at(%i) {dims = array<i64: 1>, parts = array<i64: 1>, rate = 0.1, rounds = 2 : i64, shard = array<i64: 2, 4, 64>, stream = 1 : i32, whole = array<i64: 2, 8, 64>}
+  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[I]]) {dims = array<i64: 1>, parts = array<i64: 0>, rate = {{.*}}, shard = array<i64: 2, 4, 64>, stream = 1 : i32, whole = array<i64: 2, 8, 64>}
+  %l = kern.keep_scale %i at(%i) {dims = array<i64: 1>, parts = array<i64: 0>, rate = 0.1, shard = array<i64: 2, 4, 64>, stream = 1 : i32, whole = array<i64: 2, 8, 64>}
   %0 = arith.mulf %a, %k : f32
   kern.yield %0 : f32
 }
@@ -30,7 +30,7 @@ func.func @regions(%x: tensor<8x64xbf16>, %w: tensor<64xf32>, %p: tensor<2x64xf3
   // CHECK-NEXT: kern.keep_scale %[[J]]
   %y, %m = kern.rows "norm" [8 x 64] (%a = %x as full : tensor<8x64xbf16>, %b = %w as col : tensor<64xf32>, %c = %p as tiled : tensor<2x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full, tensor<8xf32> as row) {
     %0 = kern.reduce max %a : f32
-    %1 = kern.keep_scale %j {probability = 0.5, stream = 0 : i32}
+    %1 = kern.keep_scale %j {rate = 0.5, stream = 0 : i32}
     %2 = arith.mulf %b, %1 : f32
     %3 = arith.addf %2, %c : f32
     kern.yield %3, %0 : f32, f32

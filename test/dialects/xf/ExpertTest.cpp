@@ -74,6 +74,46 @@ TEST_F(ExpertTest, TheBiasChoosesAndDoesNotWeigh) {
   EXPECT_DOUBLE_EQ(results[0][1], 1.5);
 }
 
+TEST_F(ExpertTest, ABiasOfEachSequenceIsOfLogits) {
+  auto results = evaluate(
+      "%l: tensor<2x1x3xf64>, %b: tensor<2x3xf64>",
+      "%w, %e = xf.router %l, %b {scale = 1.0, scores = "
+      "#xf.router_scores<sigmoid>, top_k = 1 : i64} : (tensor<2x1x3xf64>, "
+      "tensor<2x3xf64>) -> (tensor<2x1x1xf64>, tensor<2x1x1xi32>)",
+      {{8, 9, 0, 8, 9, 0}, {0.5, 0, 0, 1.5, 0, 0}});
+  EXPECT_EQ(results[1].values, (Numbers{1, 0}));
+  EXPECT_DOUBLE_EQ(results[0][1], 1 / (1 + std::exp(-8)));
+}
+
+// Rows and columns of the scaled matrix have like sums, whatever is added to
+// a row's logits.
+TEST_F(ExpertTest, SinkhornGivesExpertsLikeLoads) {
+  Numbers logits{3,   2.5, 1, 0.2, 2, 2.1, 1.5, 0, 900, 899.5, 899, 898,
+                 0.1, 4,   0, 1,   0, 0,   0,   0, 0,   0,     0,   0};
+  auto results = evaluate("%l: tensor<2x3x4xf64>",
+                          "%b = xf.sinkhorn %l : (tensor<2x3x4xf64>) -> "
+                          "tensor<2x4xf64>",
+                          {logits});
+  for (int sequence = 0; sequence < 2; ++sequence) {
+    Numbers columns(4, 0.0);
+    for (int t = 0; t < 3; ++t) {
+      Numbers row(4);
+      double most = -HUGE_VAL, sum = 0;
+      for (int e = 0; e < 4; ++e) {
+        row[e] = logits[(sequence * 3 + t) * 4 + e] +
+                 results[0][sequence * 4 + e];
+        most = std::max(most, row[e]);
+      }
+      for (double &x : row)
+        sum += x = std::exp(x - most);
+      for (int e = 0; e < 4; ++e)
+        columns[e] += row[e] / sum / 3;
+    }
+    for (double share : columns)
+      EXPECT_NEAR(share, 0.25, 1e-4);
+  }
+}
+
 // Groups {.5, .1}, {.4, .3}, {0, .6}: with two counted the second is best,
 // though the greatest score is in the third.
 TEST_F(ExpertTest, GroupsCountTheirBestExperts) {

@@ -163,6 +163,15 @@ static const RuleCase ruleCases[] = {
      "(tensor<2x3x2xf32>, tensor<2x3x2xi32>)",
      "([a, b, c], [c]) -> ([a, b, d], [a, b, d]) {a=2, b=3, c=8 whole, "
      "d=2 whole}"},
+    {"%l: tensor<2x3x8xf32>, %b: tensor<2x8xf32>",
+     "xf.router(%l, %b) {scale = 1.0, scores = #xf.router_scores<sigmoid>, "
+     "top_k = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x8xf32>) -> "
+     "(tensor<2x3x2xf32>, tensor<2x3x2xi32>)",
+     "([a, b, c], [a, c]) -> ([a, b, d], [a, b, d]) {a=2, b=3, c=8 whole, "
+     "d=2 whole}"},
+    {"%l: tensor<2x3x8xf32>",
+     "xf.sinkhorn(%l) : (tensor<2x3x8xf32>) -> tensor<2x8xf32>",
+     "([a, b, c]) -> ([a, c]) {a=2, b=3 whole, c=8 whole}"},
     {"%g: tensor<2x3x2xf32>, %l: tensor<2x3x8xf32>, %e: tensor<2x3x2xi32>",
      "xf.router_gradient(%g, %l, %e) {scale = 1.0, scores = "
      "#xf.router_scores<softmax>} : (tensor<2x3x2xf32>, tensor<2x3x8xf32>, "

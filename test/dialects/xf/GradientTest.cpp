@@ -244,10 +244,10 @@ static const GradientCase gradientCases[] = {
     {"state_scan", SCAN_OPERANDS, SCAN("")},
     {"state_scan_limits", SCAN_OPERANDS, SCAN("{least = 0.5, most = 0.9}")},
     {"dropout", "%x: tensor<4x9xf64>, %n: i32",
-     "xf.dropout %x, %n {probability = 0.3, stream = 2 : i32} : "
+     "xf.dropout %x, %n {rate = 0.3, stream = 2 : i32} : "
      "(tensor<4x9xf64>, i32) -> tensor<4x9xf64>"},
     {"dropout_without_instance", "%x: tensor<4x9xf64>",
-     "xf.dropout %x {probability = 0.3, stream = 2 : i32} : "
+     "xf.dropout %x {rate = 0.3, stream = 2 : i32} : "
      "(tensor<4x9xf64>) -> tensor<4x9xf64>"},
     {"add", "%a: tensor<3x4xf64>, %b: tensor<3x4xf64>",
      "xf.add %a, %b : (tensor<3x4xf64>, tensor<3x4xf64>) -> tensor<3x4xf64>"},
@@ -291,6 +291,9 @@ static const GradientCase gradientCases[] = {
     {"router_bias", "%l: tensor<2x3x6xf64>, %b: tensor<6xf64>",
      ROUTER("%l, %b", ", tensor<6xf64>",
             SIGMOID ", renormalise, scale = 2.5, top_k = 2 : i64")},
+    {"router_bias_of_sequences", "%l: tensor<2x3x6xf64>, %b: tensor<2x6xf64>",
+     ROUTER("%l, %b", ", tensor<2x6xf64>",
+            SOFTMAX ", scale = 1.0, top_k = 2 : i64")},
     {"router_groups", "%l: tensor<2x3x6xf64>, %b: tensor<6xf64>",
      ROUTER("%l, %b", ", tensor<6xf64>",
             SIGMOID ", groups = 3 : i64, renormalise, scale = 1.0, top_k = 2 : "

@@ -45,7 +45,7 @@ func.func @neutral(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   %a = xf.add %zero, %x : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
   %b = xf.add %a, %zeros : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
   %c = xf.multiply %b, %one : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
-  %d = xf.dropout %c {probability = 0.0, stream = 1 : i32} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %d = xf.dropout %c {rate = 0.0, stream = 1 : i32} : (tensor<3x4xf32>) -> tensor<3x4xf32>
   %e = xf.sum_leading %d : (tensor<3x4xf32>) -> tensor<3x4xf32>
   %f = xf.prefix %e : (tensor<3x4xf32>) -> tensor<3x4xf32>
   %g = xf.pad_rows %f : (tensor<3x4xf32>) -> tensor<3x4xf32>

@@ -344,3 +344,19 @@ func.func @f(%x: tensor<1x6x5xf32>, %w: tensor<8x3x5xf32>, %r: tensor<1x8x2xi32>
   %y = xf.grouped_linear %x, %w, %r {expected_rows = 7 : i64} : (tensor<1x6x5xf32>, tensor<8x3x5xf32>, tensor<1x8x2xi32>) -> tensor<1x6x3xf32>
   return
 }
+
+// -----
+
+func.func @f(%l: tensor<4x6xf32>) {
+  // expected-error @+1 {{X113: logits}}
+  %b = xf.sinkhorn %l : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%l: tensor<4x3x6xf32>) {
+  // expected-error @+1 {{X113: result has shape [3, 6], expected [4, 6]}}
+  %b = xf.sinkhorn %l : (tensor<4x3x6xf32>) -> tensor<3x6xf32>
+  return
+}

@@ -269,7 +269,7 @@ func.func @f(%l: tensor<3x8xf32>, %y: tensor<4xi32>) {
 
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @+1 {{X18: a probability of -5.000000e-01 is not in [0, 1)}}
-  %y = xf.dropout %x {probability = -0.5, stream = 1 : i32} : (tensor<4xf32>) -> tensor<4xf32>
+  %y = xf.dropout %x {rate = -0.5, stream = 1 : i32} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -406,7 +406,7 @@ func.func @f(%a: tensor<1x8x2x4xf32>, %l: tensor<1x8x2xf32>) {
 
 func.func @f(%x: tensor<4x8xf32>, %o: i32) {
   // expected-error @+1 {{X38: 1 starts are in as many dims, not 2}}
-  %y = xf.dropout %x at(%o) {dims = array<i64: 0, 1>, parts = array<i64: 0, 0>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 16>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
+  %y = xf.dropout %x at(%o) {dims = array<i64: 0, 1>, parts = array<i64: 0, 0>, rate = 0.5, stream = 1 : i32, whole = array<i64: 8, 16>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
   return
 }
 
@@ -414,7 +414,7 @@ func.func @f(%x: tensor<4x8xf32>, %o: i32) {
 
 func.func @f(%x: tensor<4x8xf32>, %o: i32) {
   // expected-error @+1 {{X38: a dim without a start is whole}}
-  %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 16>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
+  %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 0.5, stream = 1 : i32, whole = array<i64: 8, 16>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
   return
 }
 
@@ -422,7 +422,7 @@ func.func @f(%x: tensor<4x8xf32>, %o: i32) {
 
 func.func @f(%x: tensor<4x8xf32>, %o: i32) {
   // expected-error @+1 {{X38: a dim consists of an even number of parts in every round}}
-  %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 3>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 8>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
+  %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 3>, rate = 0.5, stream = 1 : i32, whole = array<i64: 8, 8>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
   return
 }
 
@@ -430,7 +430,7 @@ func.func @f(%x: tensor<4x8xf32>, %o: i32) {
 
 func.func @f(%x: tensor<4x8xf32>, %o: i32) {
   // expected-error @+1 {{X38: there are rounds of parts alone}}
-  %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.5, rounds = 2 : i64, stream = 1 : i32, whole = array<i64: 8, 8>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
+  %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 0.5, rounds = 2 : i64, stream = 1 : i32, whole = array<i64: 8, 8>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
   return
 }
 

@@ -80,11 +80,11 @@ func.func @row_gate(%x: tensor<4x8x64xf32>, %g: tensor<4x8x1xf32>) {
 // CHECK-LABEL: func @dropout(
 // CHECK: xf.dropout {{.*}}: (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
 func.func @dropout(%x: tensor<4x64xf32>, %layer: i32) {
-  %y = xf.dropout %x, %layer {probability = 0.1, stream = 2 : i32} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
+  %y = xf.dropout %x, %layer {rate = 0.1, stream = 2 : i32} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
   // CHECK: xf.dropout %{{.*}}, %[[L:.*]] at(%[[L]], %[[L]]) {dims = array<i64: 0, 1>, parts = array<i64: 2, 0>, {{.*}}, whole = array<i64: 8, 80>} : (tensor<4x64xf32>, i32, i32, i32) -> tensor<4x64xf32>
-  %z = xf.dropout %x, %layer at(%layer, %layer) {dims = array<i64: 0, 1>, parts = array<i64: 2, 0>, probability = 0.1, stream = 2 : i32, whole = array<i64: 8, 80>} : (tensor<4x64xf32>, i32, i32, i32) -> tensor<4x64xf32>
+  %z = xf.dropout %x, %layer at(%layer, %layer) {dims = array<i64: 0, 1>, parts = array<i64: 2, 0>, rate = 0.1, stream = 2 : i32, whole = array<i64: 8, 80>} : (tensor<4x64xf32>, i32, i32, i32) -> tensor<4x64xf32>
   // CHECK: xf.dropout %{{.*}} at(%{{.*}}) {dims = array<i64: 0>
-  %u = xf.dropout %x at(%layer) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.1, stream = 2 : i32, whole = array<i64: 7, 64>} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
+  %u = xf.dropout %x at(%layer) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 0.1, stream = 2 : i32, whole = array<i64: 7, 64>} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
   return
 }
 
@@ -299,6 +299,15 @@ func.func @loss_scale_update(%s: tensor<f32>, %n: tensor<f32>, %bad: tensor<f32>
 // CHECK: xf.router {{.*}}: (tensor<4x256x8xf32>) -> (tensor<4x256x2xf32>, tensor<4x256x2xi32>)
 func.func @router(%l: tensor<4x256x8xf32>) {
   %w, %e = xf.router %l {renormalise, scale = 1.0, scores = #xf.router_scores<softmax>, top_k = 2 : i64} : (tensor<4x256x8xf32>) -> (tensor<4x256x2xf32>, tensor<4x256x2xi32>)
+  return
+}
+
+// CHECK-LABEL: func @sinkhorn(
+// CHECK: %[[B:.*]] = xf.sinkhorn {{.*}}: (tensor<4x256x8xf32>) -> tensor<4x8xf32>
+// CHECK: xf.router %{{.*}}, %[[B]] {{.*}}: (tensor<4x256x8xf32>, tensor<4x8xf32>) -> (tensor<4x256x2xf32>, tensor<4x256x2xi32>)
+func.func @sinkhorn(%l: tensor<4x256x8xf32>) {
+  %b = xf.sinkhorn %l : (tensor<4x256x8xf32>) -> tensor<4x8xf32>
+  %w, %e = xf.router %l, %b {scale = 1.0, scores = #xf.router_scores<softmax>, top_k = 2 : i64} : (tensor<4x256x8xf32>, tensor<4x8xf32>) -> (tensor<4x256x2xf32>, tensor<4x256x2xi32>)
   return
 }
 

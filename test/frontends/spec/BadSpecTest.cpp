@@ -308,6 +308,13 @@ const BadOverride badOverrides[] = {
      "false moe { experts: 4 shared_expert_gate: true } }",
      "S91: shared_expert_gate is of shared experts; write how many "
      "(shared_experts), or leave it out"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 bias: "
+     "false moe { experts: 4 choice: SINKHORN bias_rate: 0.1 } }",
+     "S97: SINKHORN gives experts their shares by itself; leave bias_rate out, "
+     "or write choice: SCORE"},
+    {"model.moe={experts: 4 input_jitter: 1}",
+     "S10: model.moe.input_jitter is 1; write a number of at least 0 and below "
+     "1"},
     {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
      "branches: PARALLEL norm_position: POST }",
      "S98: branches side by side read norms of the layer's input; write "

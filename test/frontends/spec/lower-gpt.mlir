@@ -31,11 +31,11 @@
 // CHECK: %[[N:.+]] = xf.norm %[[X]], {{.*}} {epsilon = 1.000000e-05 : f64, kind = #xf.norm_kind<layer>}
 // CHECK-COUNT-3: xf.linear %[[N]]
 // CHECK: xf.attention {{.*}}, %[[I]] {causal, dropout = 1.000000e-01 : f64, scale = 5.000000e-01 : f64, stream = 2 : i32}
-// CHECK: %[[D1:.+]] = xf.dropout %{{.*}}, %[[I]] {probability = 2.000000e-01 : f64, stream = 3 : i32}
+// CHECK: %[[D1:.+]] = xf.dropout %{{.*}}, %[[I]] {rate = 2.000000e-01 : f64, stream = 3 : i32}
 // CHECK: %[[R:.+]] = xf.add %[[X]], %[[D1]]
 // CHECK: xf.norm %[[R]]
 // CHECK: xf.activation {{.*}}#xf.activation_kind<gelu_tanh>
-// CHECK: %[[D2:.+]] = xf.dropout %{{.*}}, %[[I]] {probability = 2.000000e-01 : f64, stream = 4 : i32}
+// CHECK: %[[D2:.+]] = xf.dropout %{{.*}}, %[[I]] {rate = 2.000000e-01 : f64, stream = 4 : i32}
 // CHECK: %[[Y:.+]] = xf.add %[[R]], %[[D2]]
 // CHECK: return %[[Y]]
 
@@ -46,7 +46,7 @@
 // CHECK: %[[E:.+]] = xf.embedding %[[T]], %[[W]]
 // CHECK: %[[PP:.+]] = xf.prefix %[[P]] : (tensor<16x8xf32>) -> tensor<4x8xf32>
 // CHECK: %[[S:.+]] = xf.add %[[E]], %[[PP]]
-// CHECK: xf.dropout %[[S]] {probability = 3.000000e-01 : f64, stream = 1 : i32}
+// CHECK: xf.dropout %[[S]] {rate = 3.000000e-01 : f64, stream = 1 : i32}
 // CHECK: arith.constant 0 : i32
 // CHECK: call @layer
 // CHECK: arith.constant 1 : i32

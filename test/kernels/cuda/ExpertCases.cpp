@@ -26,6 +26,11 @@ void addRouters(Cases &cases) {
                      {1},
                      {},
                      {row, ids(0, 1), logits}});
+    cases.push_back({"router_by_sequence",
+                     {12, 40, 3, sigmoid, 0, 1, 1, 3},
+                     {1},
+                     {},
+                     {row, ids(0, 1), logits, of(f32, 0.5)}});
     for (int64_t renormalise : {0, 1})
       cases.push_back({"router_gradient",
                        {6, 40, 3, sigmoid, renormalise},
@@ -46,6 +51,13 @@ void addRouters(Cases &cases) {
                        {row, row, logits}});
     }
   }
+  for (auto [tokens, experts, sequences] :
+       {std::array<int64_t, 3>{70, 37, 1}, {135, 8, 3}, {3, 65, 3}})
+    cases.push_back({"sinkhorn",
+                     {tokens, experts, sequences},
+                     {},
+                     {},
+                     {row, workspace(of(f64)), logits}});
   // Equal scores go to the lower expert, and to the lower group.
   cases.push_back({"router",
                    {3, 12, 5, 1, 0, 4, 2},

@@ -74,6 +74,8 @@ constexpr Row table[] = {
     {"transpose", runTranspose},
     {"global_norm", runGlobalNorm},
     {"router", runs<reference::router, routerArguments>},
+    {"router_by_sequence", runs<reference::router, routerArguments>},
+    {"sinkhorn", runs<reference::sinkhorn, sinkhornArguments>},
     {"router_gradient",
      runs<reference::routerGradient, routerGradientArguments>},
     {"router_probabilities",

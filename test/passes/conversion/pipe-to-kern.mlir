@@ -36,16 +36,16 @@ func.func @cast(%x: tensor<4x8xf32>) -> (tensor<4x8xbf16>, tensor<f32>) {
 // CHECK-LABEL: func.func @dropout
 func.func @dropout(%x: tensor<4x8xf32>, %layer: i32, %o: i32) -> tensor<4x8xf32> {
   // CHECK: kern.rows "dropout" [4 x 8] (%[[X:.*]] = {{.*}}) instances (%[[I:.*]] = %{{.*}}) -> (tensor<4x8xf32> as full)
-  // CHECK-NEXT: %[[K:.*]] = kern.keep_scale %[[I]] {probability = 1.000000e-01 : f64, stream = 2 : i32}
+  // CHECK-NEXT: %[[K:.*]] = kern.keep_scale %[[I]] {rate = 1.000000e-01 : f64, stream = 2 : i32}
   // CHECK-NEXT: arith.mulf %[[X]], %[[K]]
-  %0 = xf.dropout %x, %layer {probability = 0.1, stream = 2 : i32} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
+  %0 = xf.dropout %x, %layer {rate = 0.1, stream = 2 : i32} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
   // CHECK: kern.rows "dropout"
-  // CHECK-NEXT: kern.keep_scale {probability
-  %1 = xf.dropout %0 {probability = 0.1, stream = 0 : i32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK-NEXT: kern.keep_scale {rate
+  %1 = xf.dropout %0 {rate = 0.1, stream = 0 : i32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // Of a shard: its start is a number as the layer's is.
   // CHECK: kern.rows "dropout" {{.*}} instances (%[[I:.*]] = %{{.*}}, %[[O:.*]] = %{{.*}}) ->
-  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[O]]) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 1.000000e-01 : f64, shard = array<i64: 4, 8>, stream = 2 : i32, whole = array<i64: 12, 8>}
-  %2 = xf.dropout %1, %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.1, stream = 2 : i32, whole = array<i64: 12, 8>} : (tensor<4x8xf32>, i32, i32) -> tensor<4x8xf32>
+  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[O]]) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 1.000000e-01 : f64, shard = array<i64: 4, 8>, stream = 2 : i32, whole = array<i64: 12, 8>}
+  %2 = xf.dropout %1, %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 0.1, stream = 2 : i32, whole = array<i64: 12, 8>} : (tensor<4x8xf32>, i32, i32) -> tensor<4x8xf32>
   return %2 : tensor<4x8xf32>
 }
 

@@ -80,8 +80,8 @@ func.func @table(%ids: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mesh, [[
 func.func @dropped(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>}, %layer: i32) -> tensor<4x8x16xf32> {
   // CHECK: %[[B:.*]] = dist.offset over ["dp"] step 2
   // CHECK: %[[S:.*]] = dist.offset over ["tp"] step 4
-  // CHECK: xf.dropout %{{.*}}, %{{.*}} at(%[[B]], %[[S]]) {dims = array<i64: 0, 1>, parts = array<i64: 0, 0>, probability = {{.*}}, stream = 3 : i32, whole = array<i64: 4, 8, 16>} : (tensor<2x4x16xf32>, i32, i32, i32) -> tensor<2x4x16xf32>
-  %y = xf.dropout %x, %layer {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>, unit], dist.results = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>], probability = 0.1, stream = 3 : i32} : (tensor<4x8x16xf32>, i32) -> tensor<4x8x16xf32>
+  // CHECK: xf.dropout %{{.*}}, %{{.*}} at(%[[B]], %[[S]]) {dims = array<i64: 0, 1>, parts = array<i64: 0, 0>, rate = {{.*}}, stream = 3 : i32, whole = array<i64: 4, 8, 16>} : (tensor<2x4x16xf32>, i32, i32, i32) -> tensor<2x4x16xf32>
+  %y = xf.dropout %x, %layer {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>, unit], dist.results = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>], rate = 0.1, stream = 3 : i32} : (tensor<4x8x16xf32>, i32) -> tensor<4x8x16xf32>
   return %y : tensor<4x8x16xf32>
 }
 

@@ -8,7 +8,7 @@ xf.variable @table : tensor<32x16xf32> {kind = #xf.variable_kind<parameter>}
 func.func @forward(%tokens: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mesh, [["dp"], []], partial = []>}, %labels: tensor<4x8xi32>) -> tensor<f32> {
   %t = xf.read @table : tensor<32x16xf32>
   %x = xf.embedding %tokens, %t : (tensor<4x8xi32>, tensor<32x16xf32>) -> tensor<4x8x16xf32>
-  %y = xf.dropout %x {probability = 0.1, stream = 2 : i32} : (tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  %y = xf.dropout %x {rate = 0.1, stream = 2 : i32} : (tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
   %q = xf.reshape %y : (tensor<4x8x16xf32>) -> tensor<4x8x2x8xf32>
   // CHECK: dist.offset over ["dp"] step 2
   // CHECK: xf.dropout {{.*}} whole = array<i64: 4, 8, 16>

@@ -60,7 +60,7 @@ func.func private @layer(%x: tensor<2x4x16xf32>, %i: i32, %t: tensor<4x4x2xf32>,
   %k2 = xf.rope %k1, %t : (tensor<2x4x1x8xf32>, tensor<4x4x2xf32>) -> tensor<2x4x1x8xf32>
   %o, %lse = xf.attention %q2, %k2, %k1, %i {causal, window = 3, scale = 0.5, dropout = 0.2, stream = 1 : i32} : (tensor<2x4x2x8xf32>, tensor<2x4x1x8xf32>, tensor<2x4x1x8xf32>, i32) -> (tensor<2x4x2x8xf32>, tensor<2x2x4xf32>)
   %o1 = xf.reshape %o : (tensor<2x4x2x8xf32>) -> tensor<2x4x16xf32>
-  %o2 = xf.dropout %o1, %i {probability = 0.2, stream = 2 : i32} : (tensor<2x4x16xf32>, i32) -> tensor<2x4x16xf32>
+  %o2 = xf.dropout %o1, %i {rate = 0.2, stream = 2 : i32} : (tensor<2x4x16xf32>, i32) -> tensor<2x4x16xf32>
   %x1 = xf.add %x, %o2 : (tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
   %g0 = xf.linear %x1, %g : (tensor<2x4x16xf32>, tensor<24x16xf32>) -> tensor<2x4x24xf32>
   %a = xf.activation %g0 {kind = #xf.activation_kind<gelu>} : (tensor<2x4x24xf32>) -> tensor<2x4x24xf32>
@@ -77,7 +77,7 @@ func.func @forward(%tokens: tensor<2x4xi32>, %labels: tensor<2x4xi32>) -> tensor
   %e = xf.embedding %tokens, %table : (tensor<2x4xi32>, tensor<12x16xf32>) -> tensor<2x4x16xf32>
   %p1 = xf.prefix %p : (tensor<7x16xf32>) -> tensor<4x16xf32>
   %e1 = xf.add %e, %p1 : (tensor<2x4x16xf32>, tensor<4x16xf32>) -> tensor<2x4x16xf32>
-  %x0 = xf.dropout %e1 {probability = 0.1, stream = 1 : i32} : (tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+  %x0 = xf.dropout %e1 {rate = 0.1, stream = 1 : i32} : (tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
   %t = xf.rope_table {inverse_frequencies = array<f64: 1.0, 0.3, 0.1, 0.03>} : () -> tensor<4x4x2xf32>
   %n0 = xf.read @n0 : tensor<16xf32>
   %q0 = xf.read @q0 : tensor<16x16xf32>

@@ -22,7 +22,7 @@ func.func @main(%x: tensor<8x64xbf16>, %w: tensor<64xf32>, %i: i32) -> (tensor<8
   }
   // CHECK-NEXT: %[[D:.*]] = kern.launch @dropout_add_8x64_bf16(%[[C]]) instances(%[[I]])
   %3 = kern.rows "dropout+add" [8 x 64] (%a = %2 as full : tensor<8x64xbf16>) instances (%j = %i) -> (tensor<8x64xbf16> as full) {
-    %k = kern.keep_scale %j {probability = 0.1, stream = 1 : i32}
+    %k = kern.keep_scale %j {rate = 0.1, stream = 1 : i32}
     %p = arith.mulf %a, %k : f32
     %q = arith.addf %p, %a : f32
     kern.yield %q : f32

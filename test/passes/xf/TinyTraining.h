@@ -53,7 +53,7 @@ func.func private @layer(%x: tensor<2x3x8xf64>, %i: i32, %t: tensor<3x2x2xf64>, 
   %k2 = xf.rope %k1, %t : (tensor<2x3x1x4xf64>, tensor<3x2x2xf64>) -> tensor<2x3x1x4xf64>
   %o, %lse = xf.attention %q2, %k2, %k1, %i {causal, scale = 0.5, dropout = 0.2, stream = 1 : i32} : (tensor<2x3x2x4xf64>, tensor<2x3x1x4xf64>, tensor<2x3x1x4xf64>, i32) -> (tensor<2x3x2x4xf64>, tensor<2x2x3xf64>)
   %o1 = xf.reshape %o : (tensor<2x3x2x4xf64>) -> tensor<2x3x8xf64>
-  %o2 = xf.dropout %o1, %i {probability = 0.2, stream = 2 : i32} : (tensor<2x3x8xf64>, i32) -> tensor<2x3x8xf64>
+  %o2 = xf.dropout %o1, %i {rate = 0.2, stream = 2 : i32} : (tensor<2x3x8xf64>, i32) -> tensor<2x3x8xf64>
   %x1 = xf.add %x, %o2 : (tensor<2x3x8xf64>, tensor<2x3x8xf64>) -> tensor<2x3x8xf64>
   %g0 = xf.linear %x1, %g : (tensor<2x3x8xf64>, tensor<6x8xf64>) -> tensor<2x3x6xf64>
   %a = xf.activation %g0 {kind = #xf.activation_kind<gelu>} : (tensor<2x3x6xf64>) -> tensor<2x3x6xf64>

@@ -26,7 +26,7 @@ func.func private @attend(%x: tensor<1x4x1x8xf32>, %i: i32) -> tensor<1x4x1x8xf3
 // CHECK: call @attend_evaluate(
 func.func private @layer(%x: tensor<1x4x8xf32>, %i: i32) -> tensor<1x4x8xf32> {
   %p = call @plain(%x) : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
-  %d = xf.dropout %p, %i {probability = 0.1, stream = 2 : i32} : (tensor<1x4x8xf32>, i32) -> tensor<1x4x8xf32>
+  %d = xf.dropout %p, %i {rate = 0.1, stream = 2 : i32} : (tensor<1x4x8xf32>, i32) -> tensor<1x4x8xf32>
   %h = xf.reshape %d : (tensor<1x4x8xf32>) -> tensor<1x4x1x8xf32>
   %a = call @attend(%h, %i) : (tensor<1x4x1x8xf32>, i32) -> tensor<1x4x1x8xf32>
   %y = xf.reshape %a : (tensor<1x4x1x8xf32>) -> tensor<1x4x8xf32>
@@ -54,7 +54,7 @@ func.func @forward(%tokens: tensor<1x4xi32>, %labels: tensor<1x4xi32>) -> tensor
   %i = arith.constant 0 : i32
   %w = xf.read @table : tensor<16x8xf32>
   %e = xf.embedding %tokens, %w : (tensor<1x4xi32>, tensor<16x8xf32>) -> tensor<1x4x8xf32>
-  %x = xf.dropout %e {probability = 0.1, stream = 3 : i32} : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  %x = xf.dropout %e {rate = 0.1, stream = 3 : i32} : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
   %c = xf.sum_leading %e : (tensor<1x4x8xf32>) -> tensor<8xf32>
   xf.accumulate %c, @state.counts : tensor<8xf32>
   %y = call @layer(%x, %i) : (tensor<1x4x8xf32>, i32) -> tensor<1x4x8xf32>

@@ -17,7 +17,7 @@ xf.variable @cache.keys : tensor<8x64x2x4xf32> {kind = #xf.variable_kind<cache>}
 // CHECK-NOT: func.func private @layer(
 // CHECK: func.func private @layer_evaluate(
 func.func private @layer(%x: tensor<2x4x4xf32>) -> tensor<2x4x4xf32> {
-  %y = xf.dropout %x {probability = 0.5, stream = 2 : i32} : (tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  %y = xf.dropout %x {rate = 0.5, stream = 2 : i32} : (tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
   return %y : tensor<2x4x4xf32>
 }
 

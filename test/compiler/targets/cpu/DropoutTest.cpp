@@ -11,11 +11,12 @@
 namespace hocket::test {
 namespace {
 
-KernelText dropout(int64_t rows, int64_t cols) {
+/// `jitter`: "" or the attribute's name and a comma.
+KernelText dropout(int64_t rows, int64_t cols, const std::string &jitter = "") {
   KernelText text{rows, cols, {{"full"}}, {{"full"}}};
   text.instances = 1;
-  text.body = R"(
-    %k = kern.keep_scale %i0 {probability = 0.3, stream = 5 : i32}
+  text.body =
+      "%k = kern.keep_scale %i0 {" + jitter + R"(rate = 0.3, stream = 5 : i32}
     %0 = arith.mulf %a0, %k : f32
     kern.yield %0 : f32
   )";
@@ -42,12 +43,20 @@ TEST(Dropout, MasksAreTheReferences) {
     }
 }
 
+TEST(Dropout, JitterIsTheReferences) {
+  for (int64_t cols : {1, 63, 64, 257, 1024}) {
+    Check check = scalars(2, 11);
+    check.tolerance = {2e-7, 0};
+    expectKernel(dropout(5, cols, "jitter, "), check);
+  }
+}
+
 /// Rows keep their own numbers where the kernel is not flat.
 TEST(Dropout, BesideARowOperand) {
   for (int64_t cols : {64, 100, 257}) {
     KernelText text{6, cols, {{"full"}, {"row"}}, {{"full"}}};
     text.body = R"(
-      %k = kern.keep_scale {probability = 0.1, stream = 9 : i32}
+      %k = kern.keep_scale {rate = 0.1, stream = 9 : i32}
       %0 = arith.mulf %a0, %k : f32
       %1 = arith.addf %0, %a1 : f32
       kern.yield %1 : f32
@@ -67,7 +76,7 @@ KernelText shardOf(int64_t cols, int64_t part, int64_t rounds) {
   text.body = "%k = kern.keep_scale %i0 at(%i1, %i2) {dims = array<i64: 0, 1>, "
               "parts = array<i64: 0, " +
               std::to_string(part) +
-              ">, probability = 0.3, rounds = " + std::to_string(rounds) +
+              ">, rate = 0.3, rounds = " + std::to_string(rounds) +
               " : i64, shard = array<i64: 3, 4, " + width +
               ">, stream = 5 : i32, whole = array<i64: 6, "
               "8, " +
@@ -102,7 +111,7 @@ TEST(Dropout, OfAShardOfColumns) {
     KernelText text{rows, cols, {{"full"}}, {{"full"}}};
     text.instances = 1;
     text.body = R"(
-      %k = kern.keep_scale at(%i0) {dims = array<i64: 1>, parts = array<i64: 0>, probability = 0.5, shard = array<i64: 8, 24>, stream = 1 : i32, whole = array<i64: 8, 72>}
+      %k = kern.keep_scale at(%i0) {dims = array<i64: 1>, parts = array<i64: 0>, rate = 0.5, shard = array<i64: 8, 24>, stream = 1 : i32, whole = array<i64: 8, 72>}
       %0 = arith.mulf %a0, %k : f32
       kern.yield %0 : f32
     )";
@@ -128,7 +137,7 @@ TEST(Dropout, ResidualAndNorm) {
     text.instances = 1;
     text.body = R"(
       %n = arith.constant 0.0078125 : f32
-      %k = kern.keep_scale %i0 {probability = 0.25, stream = 2 : i32}
+      %k = kern.keep_scale %i0 {rate = 0.25, stream = 2 : i32}
       %0 = arith.mulf %a1, %k : f32
       %r = arith.addf %a0, %0 : f32
       %1 = arith.mulf %r, %r : f32
@@ -149,7 +158,7 @@ TEST(Dropout, ResidualAndNorm) {
 TEST(Dropout, NothingIsDroppedAtZero) {
   KernelText text{3, 50, {{"full"}}, {{"full"}}};
   text.body = R"(
-    %k = kern.keep_scale {probability = 0.0, stream = 1 : i32}
+    %k = kern.keep_scale {rate = 0.0, stream = 1 : i32}
     %0 = arith.mulf %a0, %k : f32
     kern.yield %0 : f32
   )";

@@ -139,8 +139,11 @@ private:
     stream.stream = op.getStream() * 65536u + instance;
     uint64_t element = scalars.microbatch * elementsOf(op) +
                        wholeElement(op, row * cols + col);
-    double p = op.getProbability().convertToDouble();
-    return kernels::randomWord(stream, element) >= kernels::dropoutThreshold(p)
+    double p = op.getRate().convertToDouble();
+    uint32_t word = kernels::randomWord(stream, element);
+    if (op.getJitter())
+      return kernels::jitterOf(word, p);
+    return word >= kernels::dropoutThreshold(p)
                ? static_cast<float>(1 / (1 - p))
                : 0;
   }
