@@ -121,6 +121,10 @@ TEST_F(RandomPlans, TrainTheSameModel) {
                8);
 }
 
+TEST_F(RandomPlans, TrainTheSameExperts) {
+  trainTheSame({&experts, &droppingExperts, &expertsWithDropout}, 8);
+}
+
 TEST_F(RandomPlans, TrainTheSameModelOfDocuments) {
   trainTheSame({&gptOnDocuments, &dropoutOnDocuments, &llamaOnDocuments,
                 &gptOnMaskedDocuments, &slidingOnDocuments},

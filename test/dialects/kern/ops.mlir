@@ -15,6 +15,8 @@ kern.kernel @sum by_columns "sum" [8 x 64] (%a: tensor<8x64xbf16> as full) -> (t
 // CHECK-NEXT: kern.keep_scale %[[I]] {rate = 1.000000e-01 : f64, stream = 1 : i32}
 kern.kernel @drop [8x64] (%a: tensor<8x64xf32> as full) instances (%i) -> (tensor<8x64xf32> as full) {
   %k = kern.keep_scale %i {rate = 0.1, stream = 1 : i32}
+  // CHECK-NEXT: kern.keep_scale %[[I]] {jitter, rate
+  %jittered = kern.keep_scale %i {jitter, rate = 0.1, stream = 1 : i32}
   // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[I]]) {dims = array<i64: 1>, parts = array<i64: 1>, {{.*}}rounds = 2 : i64, shard
   %r = kern.keep_scale %i at(%i) {dims = array<i64: 1>, parts = array<i64: 1>, rate = 0.1, rounds = 2 : i64, shard = array<i64: 2, 4, 64>, stream = 1 : i32, whole = array<i64: 2, 8, 64>}
   // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[I]]) {dims = array<i64: 1>, parts = array<i64: 0>, rate = {{.*}}, shard = array<i64: 2, 4, 64>, stream = 1 : i32, whole = array<i64: 2, 8, 64>}

@@ -81,6 +81,8 @@ func.func @row_gate(%x: tensor<4x8x64xf32>, %g: tensor<4x8x1xf32>) {
 // CHECK: xf.dropout {{.*}}: (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
 func.func @dropout(%x: tensor<4x64xf32>, %layer: i32) {
   %y = xf.dropout %x, %layer {rate = 0.1, stream = 2 : i32} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
+  // CHECK: xf.dropout %{{.*}} {jitter, rate = 1.000000e-02 : f64, stream = 5 : i32}
+  %j = xf.dropout %x {jitter, rate = 0.01, stream = 5 : i32} : (tensor<4x64xf32>) -> tensor<4x64xf32>
   // CHECK: xf.dropout %{{.*}}, %[[L:.*]] at(%[[L]], %[[L]]) {dims = array<i64: 0, 1>, parts = array<i64: 2, 0>, {{.*}}, whole = array<i64: 8, 80>} : (tensor<4x64xf32>, i32, i32, i32) -> tensor<4x64xf32>
   %z = xf.dropout %x, %layer at(%layer, %layer) {dims = array<i64: 0, 1>, parts = array<i64: 2, 0>, rate = 0.1, stream = 2 : i32, whole = array<i64: 8, 80>} : (tensor<4x64xf32>, i32, i32, i32) -> tensor<4x64xf32>
   // CHECK: xf.dropout %{{.*}} at(%{{.*}}) {dims = array<i64: 0>

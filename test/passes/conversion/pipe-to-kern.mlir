@@ -290,6 +290,15 @@ func.func @optimizer(%p: tensor<96x64xf32>, %g: tensor<96x64xf32>, %m: tensor<96
   return %p3, %b1, %v1 : tensor<96x64xf32>, tensor<96x64xf32>, tensor<96x64xf32>
 }
 
+// CHECK-LABEL: func.func @sinkhorn
+func.func @sinkhorn(%l: tensor<2x4x8xf32>) -> (tensor<2x4x2xf32>, tensor<2x4x2xi32>) {
+  // CHECK: %[[B:.*]]:2 = kern.library "sinkhorn"(%{{.*}}) {{.*}}integers = array<i64: 8, 8, 2>{{.*}}workspaces = 1 : i64{{.*}} -> (tensor<2x8xf32>, tensor<10x9xf64>)
+  %b = xf.sinkhorn %l : (tensor<2x4x8xf32>) -> tensor<2x8xf32>
+  // CHECK: kern.library "router_by_sequence"(%{{.*}}, %[[B]]#0) {floats = array<f64: 1.000000e+00>, integers = array<i64: 8, 8, 2, 0, 0, 1, 1, 2>
+  %w, %e = xf.router %l, %b {scale = 1.0, scores = #xf.router_scores<softmax>, top_k = 2 : i64} : (tensor<2x4x8xf32>, tensor<2x8xf32>) -> (tensor<2x4x2xf32>, tensor<2x4x2xi32>)
+  return %w, %e : tensor<2x4x2xf32>, tensor<2x4x2xi32>
+}
+
 // CHECK-LABEL: func.func @router
 func.func @router(%l: tensor<2x4x8xf32>, %b: tensor<8xf32>, %n: tensor<8xf32>, %d: tensor<f32>) -> (tensor<2x4x8xf32>, tensor<8xf32>, tensor<2x4x8xf32>) {
   // CHECK: %[[R:.*]]:2 = kern.library "router"(%{{.*}}, %{{.*}}) {floats = array<f64: 2.500000e+00>, integers = array<i64: 8, 8, 2, 1, 1, 4, 2>{{.*}}results_first

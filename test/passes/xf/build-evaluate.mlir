@@ -33,7 +33,21 @@ func.func private @layer(%x: tensor<1x4x8xf32>, %i: i32) -> tensor<1x4x8xf32> {
   return %y : tensor<1x4x8xf32>
 }
 
+// CHECK-LABEL: func.func private @route(
+// CHECK-LABEL: func.func private @route_evaluate(
+// CHECK-NOT: xf.dropout
+// CHECK-NOT: xf.sinkhorn
+// CHECK: xf.router %{{[^,]*}} {
+func.func private @route(%x: tensor<1x4x8xf32>, %w: tensor<6x8xf32>) -> tensor<1x4x2xf32> {
+  %d = xf.dropout %x {jitter, rate = 0.1, stream = 5 : i32} : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  %l = xf.linear %d, %w : (tensor<1x4x8xf32>, tensor<6x8xf32>) -> tensor<1x4x6xf32>
+  %b = xf.sinkhorn %l : (tensor<1x4x6xf32>) -> tensor<1x6xf32>
+  %s, %e = xf.router %l, %b {scale = 1.0, scores = #xf.router_scores<softmax>, top_k = 2 : i64} : (tensor<1x4x6xf32>, tensor<1x6xf32>) -> (tensor<1x4x2xf32>, tensor<1x4x2xi32>)
+  return %s : tensor<1x4x2xf32>
+}
+
 xf.variable @table : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
+xf.variable @router : tensor<6x8xf32> {kind = #xf.variable_kind<parameter>}
 xf.variable @state.counts : tensor<8xf32> {kind = #xf.variable_kind<state>}
 
 // CHECK-LABEL: func.func @forward(
@@ -43,6 +57,7 @@ xf.variable @state.counts : tensor<8xf32> {kind = #xf.variable_kind<state>}
 // CHECK-LABEL: func.func @evaluate(
 // CHECK: %[[X:.*]] = xf.embedding
 // CHECK: call @layer_evaluate(%[[X]]
+// CHECK: call @route_evaluate(
 // CHECK: %[[LOSS:.*]], %[[LSE:.*]], %[[PICKED:.*]] = xf.cross_entropy %[[LOGITS:.*]], %
 // CHECK: xf.output %[[LOGITS]], "logits"
 // CHECK: xf.output %[[LSE]], "lse"
@@ -58,6 +73,8 @@ func.func @forward(%tokens: tensor<1x4xi32>, %labels: tensor<1x4xi32>) -> tensor
   %c = xf.sum_leading %e : (tensor<1x4x8xf32>) -> tensor<8xf32>
   xf.accumulate %c, @state.counts : tensor<8xf32>
   %y = call @layer(%x, %i) : (tensor<1x4x8xf32>, i32) -> tensor<1x4x8xf32>
+  %r = xf.read @router : tensor<6x8xf32>
+  %s = call @route(%y, %r) : (tensor<1x4x8xf32>, tensor<6x8xf32>) -> tensor<1x4x2xf32>
   %logits = xf.linear %y, %w : (tensor<1x4x8xf32>, tensor<16x8xf32>) -> tensor<1x4x16xf32>
   %loss, %lse = xf.cross_entropy %logits, %labels {valid_vocab = 16 : i64} : (tensor<1x4x16xf32>, tensor<1x4xi32>) -> (tensor<f32>, tensor<1x4xf32>)
   return %loss : tensor<f32>
