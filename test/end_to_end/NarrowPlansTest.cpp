@@ -87,7 +87,8 @@ TEST_F(ScaledPlans, SkipAndScaleAsOneRankDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, NarrowPlans,
-                         testing::Values(&gpt, &llama, &experts),
+                         testing::Values(&gpt, &llama, &experts,
+                                         &expertsWithDropout),
                          [](const auto &info) {
                            return std::string(info.param->name);
                          });

@@ -403,8 +403,10 @@ std::span<const PlanRow> test::dropoutPlans() { return withDropout; }
 std::span<const PlanRow> test::checkpointLayouts() { return layouts; }
 std::span<const PlanRow> test::schedulePlans() { return schedules; }
 std::span<const PlanRow> test::narrowPlans(const ModelRow &model) {
-  return std::span(narrow).first(std::size(narrow) -
-                                 (&model == &experts ? 0 : narrowWithExperts));
+  return std::span(narrow).first(
+      std::size(narrow) - (&model == &experts || &model == &expertsWithDropout
+                               ? 0
+                               : narrowWithExperts));
 }
 
 int64_t test::sizeOf(const PlanRow &plan, const std::string &axis) {

@@ -502,8 +502,9 @@ class Model:
     def experts(self, x, weights, name):
         """A loop over experts; what a capacity drops gets weight 0."""
         moe, count = self.config.moe, self.config.moe["experts"]
-        logits = F.linear(x, self.rounded(weights[name + "router.weight"]))
-        logits = self.rounded(logits)
+        wide = moe.get("router_dtype", "COMPUTE") == "FP32"
+        rounded = (lambda tensor: tensor) if wide else self.rounded
+        logits = rounded(F.linear(x, rounded(weights[name + "router.weight"])))
         sigmoid = moe.get("scores", "SOFTMAX") == "SIGMOID"
         scores = logits.sigmoid() if sigmoid else logits.softmax(-1)
         state = self.balance.setdefault(
