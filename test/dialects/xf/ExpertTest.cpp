@@ -100,8 +100,8 @@ TEST_F(ExpertTest, SinkhornGivesExpertsLikeLoads) {
       Numbers row(4);
       double most = -HUGE_VAL, sum = 0;
       for (int e = 0; e < 4; ++e) {
-        row[e] = logits[(sequence * 3 + t) * 4 + e] +
-                 results[0][sequence * 4 + e];
+        row[e] =
+            logits[(sequence * 3 + t) * 4 + e] + results[0][sequence * 4 + e];
         most = std::max(most, row[e]);
       }
       for (double &x : row)
