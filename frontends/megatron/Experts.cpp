@@ -36,6 +36,9 @@ Status SettingsReader::readRouter() {
   if (isSet("moe_input_jitter_eps"))
     HOCKET_RETURN_IF_ERROR(
         assignReal("moe_input_jitter_eps", "model.moe.input_jitter"));
+  if (flag("moe_router_enable_expert_bias"))
+    return error("moe_router_enable_expert_bias",
+                 "is set, and experts' biases are not read from checkpoints");
   std::string dtype = text("moe_router_dtype", "");
   if (dtype == "fp32")
     moe().set_router_dtype(spec::Moe::FP32);

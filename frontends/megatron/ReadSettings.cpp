@@ -19,20 +19,36 @@ static constexpr const char *kUnsupported[] = {
     "activation_func_clamp_value",
     "apply_residual_connection_post_layernorm",
     "attention_output_gate",
+    "enable_hyper_connections",
+    "experimental_attention_variant",
     "glu_linear_offset",
+    "head_wise_attn_gate",
     "heterogeneous_layers_config_path",
     "is_hybrid_model",
+    "moe_apply_probs_on_input",
+    "moe_expert_rank_capacity_factor",
+    "moe_latent_size",
+    "moe_mlp_glu_interleave_size",
+    "moe_n_hash_layers",
+    "moe_router_force_biased",
+    "moe_router_force_load_balancing",
+    "moe_router_topk_limited_devices",
+    "moe_shared_expert_glu_interleave_size",
     "mtp_num_layers",
     "multi_latent_attention",
     "qk_l2_norm",
     "quick_geglu",
+    "rotary_base_per_layer",
     "rotary_interleaved",
+    "use_mup",
 };
 
 Status SettingsReader::refuseUnsupported() const {
   for (const char *name : kUnsupported)
     if (isSet(name))
       return error(name, "is set, and Hocket has no such model");
+  if (std::string kind = text("softmax_type", "vanilla"); kind != "vanilla")
+    return error("softmax_type", "is '" + kind + "'; supported is vanilla");
   return okStatus();
 }
 
