@@ -13,6 +13,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <limits>
 
 using namespace hocket;
 using namespace hocket::huggingface;
@@ -41,6 +42,53 @@ static Status notJson(const std::string &file, const std::string &text,
   }
   return invalidArgument(place.str() + ": H1: is not JSON: " + reason);
 }
+
+//===----------------------------------------------------------------------===//
+// Infinite numbers
+//===----------------------------------------------------------------------===//
+
+/// As it is here in place of the word Infinity: a string of as many bytes, so
+/// that places stay those of the file.
+static constexpr std::string_view infinityText = "\"\\u221e\"";
+static constexpr std::string_view infinitySign = "\u221e";
+
+/// Python writes a number that is infinite as the word Infinity, which is no
+/// JSON; `text` with a string in its place.
+static std::string withoutInfinity(std::string text) {
+  constexpr std::string_view word = "Infinity";
+  static_assert(infinityText.size() == word.size());
+  bool isInString = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"')
+      isInString = !isInString;
+    else if (isInString)
+      at += text[at] == '\\';
+    else if (std::string_view(text).substr(at, word.size()) == word) {
+      text.replace(at, word.size(), infinityText);
+      at += word.size() - 1;
+    }
+  }
+  return text;
+}
+
+/// A number, which may be infinite: as above or, as newer versions of
+/// transformers write it, {"__float__": "Infinity"}. Whether it is one.
+static bool toReal(simdjson::dom::element element, double &number) {
+  simdjson::dom::object object;
+  std::string_view word;
+  if (!element.get(object) && object.size() == 1) {
+    if (object["__float__"].get(word) || word != "Infinity")
+      return false;
+  } else if (element.get(word) || word != infinitySign) {
+    return !element.get(number);
+  }
+  number = std::numeric_limits<double>::infinity();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
 
 /// Levels of objects whose keys are in the table.
 static constexpr int mostLevels = 3;
@@ -89,9 +137,20 @@ static bool collect(simdjson::dom::array array, std::vector<Entry> &list) {
   return true;
 }
 
+static bool collectReals(simdjson::dom::array array, RealList &list) {
+  for (simdjson::dom::element element : array)
+    if (!toReal(element, list.emplace_back()))
+      return false;
+  return true;
+}
+
 static ConfigValue toValue(simdjson::dom::element element) {
   using simdjson::dom::element_type;
   ConfigValue result;
+  if (double number; !element.is_number() && toReal(element, number)) {
+    result.value = number;
+    return result;
+  }
   switch (element.type()) {
   case element_type::NULL_VALUE:
     break;
@@ -114,10 +173,14 @@ static ConfigValue toValue(simdjson::dom::element element) {
     simdjson::dom::array array = element.get_array().value_unsafe();
     StringList names;
     IntegerList numbers;
-    if (collect<std::string_view>(array, names))
-      result.value = std::move(names);
-    else if (collect<int64_t>(array, numbers))
+    RealList reals;
+    bool isEmpty = array.size() == 0;
+    if (!isEmpty && collect<int64_t>(array, numbers))
       result.value = std::move(numbers);
+    else if (!isEmpty && collectReals(array, reals))
+      result.value = std::move(reals);
+    else if (collect<std::string_view>(array, names))
+      result.value = std::move(names);
     else
       result.value = Other();
     break;
@@ -151,8 +214,9 @@ struct Flattener {
 };
 } // namespace
 
-StatusOr<ConfigJson> ConfigJson::parse(const std::string &text,
+StatusOr<ConfigJson> ConfigJson::parse(const std::string &said,
                                        const std::string &file) {
+  const std::string text = withoutInfinity(said);
   simdjson::padded_string padded(text);
   simdjson::dom::parser parser;
   simdjson::dom::element root;
@@ -215,6 +279,7 @@ std::string huggingface::describe(const ConfigValue &value) {
     }
     std::string operator()(const StringList &) { return "a list"; }
     std::string operator()(const IntegerList &) { return "a list"; }
+    std::string operator()(const RealList &) { return "a list"; }
     std::string operator()(const Other &) { return "a list or an object"; }
   };
   return std::visit(Describer(), value.value);

@@ -25,17 +25,18 @@
 
 namespace hocket::huggingface {
 
-/// A list of strings (an empty list too) or of whole numbers; lists of anything
-/// else are kept as Other.
+/// A list of strings (an empty list too), of whole numbers, or of numbers of
+/// which some are not whole; lists of anything else are kept as Other.
 using StringList = std::vector<std::string>;
 using IntegerList = std::vector<int64_t>;
+using RealList = std::vector<double>;
 /// A value that no key we read may have: a list or an object.
 struct Other {};
 
 struct ConfigValue {
   /// monostate is `null`. Whole numbers beyond int64_t are doubles.
   std::variant<std::monostate, bool, int64_t, double, std::string, StringList,
-               IntegerList, Other>
+               IntegerList, RealList, Other>
       value;
   spec::SourcePlace place; ///< Of the key.
 
@@ -51,6 +52,7 @@ struct ConfigValue {
 class ConfigJson {
 public:
   /// Reads `text`; `file` names it in errors (DataLoss or InvalidArgument).
+  /// Beyond JSON, a number may be infinite, as transformers writes it.
   static StatusOr<ConfigJson> parse(const std::string &text,
                                     const std::string &file);
 

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Shared by ReadConfig.cpp and ReadLayers.cpp; not for other folders.
+/// Shared by ReadConfig.cpp, ReadLayers.cpp and ReadStateSpace.cpp; not for
+/// other folders.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -48,6 +49,15 @@ private:
   Status readMixedRope();
   Status readExpertLayers();
   Status readSharedExpert();
+  Status readStateSpace();
+  Status readInnerWidth();
+  Status readStepLimit();
+  Status refuseOtherStateSpaces() const;
+  Status refuseOtherInitialSteps() const;
+  Status refuseOtherHybrids() const;
+  /// Refuses the key where it is there and is not this number.
+  Status expectNumber(const std::string &key, double number) const;
+  Status readAttentionLayers();
   Status readScales();
   Status readEncoder();
   Status readBranches();

@@ -160,6 +160,50 @@ static constexpr Row gptNeoxRows[] = {
     {"tie_word_embeddings", "model.tied_embeddings"},
 };
 
+static constexpr Row mamba2Rows[] = {
+    {"vocab_size", "model.vocab_size", true},
+    {"hidden_size", "model.hidden", true},
+    {"num_hidden_layers", "model.layers", true},
+    {"num_heads", "model.state_space.heads"},
+    {"head_dim", "model.state_space.head_dim"},
+    {"state_size", "model.state_space.state_size"},
+    {"n_groups", "model.state_space.groups"},
+    {"n_groups", "model.state_space.norm_groups"},
+    {"conv_kernel", "model.state_space.conv_width"},
+    {"use_conv_bias", "model.state_space.conv_bias"},
+    {"use_bias", "model.state_space.bias"},
+    {"layer_norm_epsilon", "model.norm_eps"},
+    {"initializer_range", "model.initializer.stddev"},
+    {"rescale_prenorm_residual", "model.initializer.depth_scaled"},
+    {"tie_word_embeddings", "model.tied_embeddings"},
+};
+static constexpr Row bambaRows[] = {
+    {"vocab_size", "model.vocab_size", true},
+    {"max_position_embeddings", "model.max_positions", true},
+    {"hidden_size", "model.hidden", true},
+    {"num_hidden_layers", "model.layers", true},
+    {"num_attention_heads", "model.heads", true},
+    {"num_key_value_heads", "model.kv_heads"},
+    {"head_dim", "model.head_dim"},
+    {"intermediate_size", "model.ffn", true},
+    {"rms_norm_eps", "model.norm_eps"},
+    {"rope_theta", "model.rope.theta"},
+    {"attention_bias", "model.attention_qkv_bias"},
+    {"attention_bias", "model.attention_out_bias"},
+    {"mlp_bias", "model.mlp_bias"},
+    {"mamba_n_heads", "model.state_space.heads"},
+    {"mamba_d_head", "model.state_space.head_dim", false, true},
+    {"mamba_d_state", "model.state_space.state_size"},
+    {"mamba_n_groups", "model.state_space.groups"},
+    {"mamba_n_groups", "model.state_space.norm_groups"},
+    {"mamba_d_conv", "model.state_space.conv_width"},
+    {"mamba_conv_bias", "model.state_space.conv_bias"},
+    {"mamba_proj_bias", "model.state_space.bias"},
+    {"attention_dropout", "model.dropout.attention"},
+    {"initializer_range", "model.initializer.stddev"},
+    {"tie_word_embeddings", "model.tied_embeddings"},
+};
+
 static constexpr Row bertRows[] = {
     {"vocab_size", "model.vocab_size", true},
     {"max_position_embeddings", "model.max_positions", true},
@@ -198,6 +242,11 @@ static constexpr ActivationName starcoderActivations[] = {
     {"silu", "SILU"},
     {"swish", "SILU"},
 };
+// Of the convolution, too.
+static constexpr ActivationName mamba2Activations[] = {{"silu", "SILU"},
+                                                       {"swish", "SILU"}};
+static constexpr ActivationName bambaActivations[] = {{"silu", "SWIGLU"},
+                                                      {"swish", "SWIGLU"}};
 static constexpr ActivationName gatedActivations[] = {
     {"silu", "SWIGLU"},         {"swish", "SWIGLU"},
     {"gelu", "GEGLU"},          {"gelu_pytorch_tanh", "GEGLU_TANH"},
@@ -279,6 +328,18 @@ static constexpr char phiBase[] =
     "GELU_TANH position: ROTARY rope { theta: 10000 rotary_percent: 0.5 } "
     "bias: true head_bias: true tied_embeddings: false";
 
+// A state has no limit of positions: sequences are as long as mamba_ssm's
+// models were trained on, where nobody says.
+static constexpr char mamba2Base[] =
+    "norm: RMS_NORM norm_eps: 1e-5 activation: SILU position: NONE "
+    "max_positions: 2048 bias: false tied_embeddings: false "
+    "initializer { stddev: 0.1 } "
+    "state_space { heads: 128 groups: 8 norm_groups: 8 }";
+static constexpr char bambaBase[] =
+    "kv_heads: 8 norm: RMS_NORM norm_eps: 1e-5 activation: SWIGLU position: "
+    "ROTARY rope { theta: 10000 rotary_percent: 0.5 } bias: false "
+    "tied_embeddings: false state_space { heads: 128 state_size: 256 }";
+
 static constexpr char bertBase[] =
     "norm: LAYER_NORM norm_eps: 1e-12 norm_position: POST activation: GELU "
     "position: LEARNED bias: true tied_embeddings: true attention_mask: "
@@ -307,6 +368,10 @@ static constexpr Trait graniteTraits[] = {Trait::LogitsScaling};
 static constexpr Trait partialTraits[] = {Trait::PartialRotary};
 static constexpr Trait stablelmTraits[] = {Trait::PartialRotary,
                                            Trait::ParallelOneNorm};
+static constexpr Trait mamba2Traits[] = {Trait::StateSpace};
+static constexpr Trait bambaTraits[] = {
+    Trait::StateSpace, Trait::AttentionLayers, Trait::PartialRotary,
+    Trait::RopeObject};
 static constexpr Trait gptNeoxTraits[] = {Trait::PartialRotary,
                                           Trait::Parallel};
 
@@ -365,6 +430,10 @@ static constexpr Family allFamilies[] = {
      exactActivations, gptNeoxTraits},
     {"phi", "PhiForCausalLM", phiBase, "hidden_act", phiRows, plainActivations,
      partialTraits},
+    {"mamba2", "Mamba2ForCausalLM", mamba2Base, "hidden_act", mamba2Rows,
+     mamba2Activations, mamba2Traits},
+    {"bamba", "BambaForCausalLM", bambaBase, "hidden_act", bambaRows,
+     bambaActivations, bambaTraits},
     {"bert", "BertForMaskedLM", bertBase, "hidden_act", bertRows,
      exactActivations, bertTraits},
 };

@@ -27,6 +27,8 @@ struct Row {
   const char *key;
   const char *path;
   bool required = false;
+  /// "auto" says that it follows from others.
+  bool automatic = false;
 };
 
 /// One name of an activation; `value` is the name of Model::Activation.
@@ -51,6 +53,9 @@ enum class Trait {
   HeadScalar,      ///< Scores are scaled by query_pre_attn_scalar^-0.5,
                    ///< embeddings by the root of their size.
   LogitsScaling,   ///< Logits are divided by `logits_scaling`.
+  StateSpace,      ///< Layers have a state space, whose width is said twice,
+  AttentionLayers, ///< but those in `attn_layer_indices` attend.
+  RopeObject,      ///< The rope is written as `rope_parameters` alone.
   ScaleSwitch,     ///< `scale_attn_weights` may turn the scale of scores off.
   Encoder,         ///< Masked tokens are learned; `architectures` says whether
                    ///< the order of texts is, too.

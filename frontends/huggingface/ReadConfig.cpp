@@ -71,8 +71,11 @@ StatusOr<bool> ConfigReader::flag(const std::string &key, bool absent) const {
 }
 
 Status ConfigReader::readRow(const Row &row) {
-  if (config.find(row.key))
-    return assign(row.key, row.path);
+  if (const ConfigValue *found = config.find(row.key)) {
+    const auto *word = std::get_if<std::string>(&found->value);
+    return row.automatic && word && *word == "auto" ? okStatus()
+                                                    : assign(row.key, row.path);
+  }
   if (config.isNull(row.key) && !row.required) {
     // Not the family's usual value, but none.
     HOCKET_ASSIGN_OR_RETURN(FieldReference at,
@@ -383,6 +386,7 @@ StatusOr<LoadedSpec> ConfigReader::read() {
   HOCKET_RETURN_IF_ERROR(readActivation());
   HOCKET_RETURN_IF_ERROR(readRopes());
   HOCKET_RETURN_IF_ERROR(readSharedExpert());
+  HOCKET_RETURN_IF_ERROR(readStateSpace());
   HOCKET_RETURN_IF_ERROR(readLayers());
   HOCKET_RETURN_IF_ERROR(readScales());
   HOCKET_RETURN_IF_ERROR(readBranches());

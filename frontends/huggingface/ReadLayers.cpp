@@ -199,6 +199,7 @@ Status ConfigReader::readLayers() {
   HOCKET_RETURN_IF_ERROR(readLayerTypes());
   HOCKET_RETURN_IF_ERROR(readMixedRope());
   HOCKET_RETURN_IF_ERROR(readExpertLayers());
+  HOCKET_RETURN_IF_ERROR(readAttentionLayers());
   bool hasExperts =
       std::any_of(layers.begin(), layers.end(),
                   [](const spec::ListedLayer &l) { return l.experts; });

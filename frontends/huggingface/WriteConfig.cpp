@@ -85,12 +85,42 @@ static ordered_json headScalar(double scale) {
   return scalar;
 }
 
+/// The whole rope as newer versions have it. Beside it, older keys would count
+/// for more.
+static void writeRopeObject(const spec::Rope &rope, ordered_json &config) {
+  ordered_json parameters = {{"rope_type", "default"}};
+  if (config.contains("rope_scaling"))
+    parameters = config["rope_scaling"];
+  parameters["rope_theta"] = rope.theta();
+  parameters["partial_rotary_factor"] = rope.rotary_percent();
+  config.erase("rope_scaling");
+  config["rope_parameters"] = std::move(parameters);
+}
+
+/// A whole number where the hidden size divides the width, as it must.
+static void writeStateSpace(const Family &family, const Model &model,
+                            ordered_json &config) {
+  const spec::StateSpace &space = model.state_space();
+  int64_t inner = space.heads() * space.head_dim();
+  ordered_json &expand =
+      config[family.has(Trait::AttentionLayers) ? "mamba_expand" : "expand"];
+  expand = inner / model.hidden();
+  if (inner % model.hidden() != 0)
+    expand = static_cast<double>(inner) / static_cast<double>(model.hidden());
+  ordered_json most = {{"__float__", "Infinity"}};
+  if (space.has_step_most())
+    most = space.step_most();
+  // Without bounds, which is usual, no version needs a word for infinity.
+  if (space.has_step_most() || space.step_least() > 0)
+    config["time_step_limit"] = {space.step_least(), most};
+}
+
 /// In what layers differ, where the family has words for it.
 static void writeLayers(const Family &family, const Model &model,
                         ordered_json &config) {
   std::vector<spec::ListedLayer> layers = spec::layersOf(model);
   ordered_json types = ordered_json::array(), rotates = ordered_json::array(),
-               dense = ordered_json::array();
+               dense = ordered_json::array(), attending = ordered_json::array();
   int64_t window = 0;
   spec::LayerPattern pattern(model);
   for (size_t i = 0; i < layers.size(); ++i) {
@@ -100,6 +130,8 @@ static void writeLayers(const Family &family, const Model &model,
     rotates.push_back(layers[i].rotary ? 1 : 0);
     if (!layers[i].experts)
       dense.push_back(i);
+    if (layers[i].mixer == spec::LayerKind::ATTENTION)
+      attending.push_back(i);
     if (!layers[i].windowed)
       continue;
     window = kind.window();
@@ -120,6 +152,8 @@ static void writeLayers(const Family &family, const Model &model,
     config["layer_types"] = types;
   if (family.has(Trait::MixedRope))
     config["no_rope_layers"] = rotates;
+  if (family.has(Trait::AttentionLayers))
+    config["attn_layer_indices"] = attending;
   if (!family.has(Trait::DenseLayers))
     return;
   bool everySo = model.moe().interval() > 1;
@@ -131,6 +165,12 @@ static std::string draftConfig(const Family &family, const Model &model,
                                const std::string &dtype = "float32") {
   spec::Spec spec;
   *spec.mutable_model() = model;
+  if (family.has(Trait::AttentionLayers) && !spec::attends(model)) {
+    // Its sizes are asked for even so, and rotate by halves of whole pairs.
+    spec.mutable_model()->set_heads(1);
+    spec.mutable_model()->set_kv_heads(1);
+    spec.mutable_model()->set_head_dim(4);
+  }
   ordered_json config;
   bool pretrains = family.has(Trait::Encoder) && model.sentence_head();
   config["architectures"] = {pretrains ? bertPretraining : family.architecture};
@@ -143,6 +183,10 @@ static std::string draftConfig(const Family &family, const Model &model,
       config[family.activationKey] = activation.name;
   if (model.position() == Model::ROTARY)
     writeScaling(model, config);
+  if (family.has(Trait::RopeObject) && model.position() == Model::ROTARY)
+    writeRopeObject(model.rope(), config);
+  if (family.has(Trait::StateSpace))
+    writeStateSpace(family, model, config);
   if (family.has(Trait::ScaleSwitch))
     config["scale_attn_weights"] = model.attention_scale() != 1;
   if (family.has(Trait::HeadScalar))
@@ -158,6 +202,31 @@ static std::string draftConfig(const Family &family, const Model &model,
   config["pad_token_id"] = nullptr; // No row of the embedding is padding.
   config["torch_dtype"] = dtype;
   return config.dump(2) + "\n";
+}
+
+/// Without the sizes of what no layer has.
+static void dropUnused(Model &model) {
+  std::vector<spec::ListedLayer> layers = spec::layersOf(model);
+  auto noLayer = [&](auto property) {
+    return std::none_of(layers.begin(), layers.end(), property);
+  };
+  if (noLayer([](const spec::ListedLayer &l) {
+        return l.mixer == spec::LayerKind::ATTENTION;
+      })) {
+    for (const char *name :
+         {"heads", "kv_heads", "head_dim", "attention_qkv_bias",
+          "attention_out_bias", "attention_scale", "qk_norm", "qk_norm_scope",
+          "sliding_window", "rope"})
+      model.GetReflection()->ClearField(
+          &model, Model::descriptor()->FindFieldByName(name));
+    if (model.position() == Model::ROTARY)
+      model.set_position(Model::NONE);
+  }
+  if (noLayer([](const spec::ListedLayer &l) { return l.feedForward; }) &&
+      !model.head_transform())
+    for (const char *name : {"ffn", "activation", "mlp_bias"})
+      model.GetReflection()->ClearField(
+          &model, Model::descriptor()->FindFieldByName(name));
 }
 
 /// What of a model counts for what it computes.
@@ -200,10 +269,10 @@ static std::string printField(const Model &model,
   return text;
 }
 
-/// The fields in which what is read back differs from `model`; where
-/// it cannot be read at all, why.
-static std::vector<std::string> differences(const Model &model,
-                                            const std::string &config) {
+/// The fields in which what is read back differs from `model`; why it cannot be
+/// read at all, where it cannot.
+static StatusOr<std::vector<std::string>>
+differences(const Model &model, const std::string &config) {
   // A config says nothing of what an encoder is trained on.
   spec::LoadOptions options;
   if (model.attention_mask() == Model::BIDIRECTIONAL)
@@ -211,12 +280,13 @@ static std::vector<std::string> differences(const Model &model,
                          "mask_token: 2 pad_token: 3}"};
   StatusOr<spec::LoadedSpec> loaded =
       parseConfig(config, "config.json", options);
-  if (!loaded.ok())
-    return {"all of it (" + loaded.status().message() + ")"};
+  HOCKET_RETURN_IF_ERROR(loaded.status());
   bool learned = model.position() == Model::LEARNED;
   Model wanted = essence(model, learned);
   Model got = essence(loaded->spec.model(), learned);
   if (wanted.layer_kinds_size() > 0 || got.layer_kinds_size() > 0) {
+    dropUnused(wanted);
+    dropUnused(got);
     wanted = spec::spelledOut(wanted);
     got = spec::spelledOut(got);
   }
@@ -230,27 +300,35 @@ static std::vector<std::string> differences(const Model &model,
 }
 
 StatusOr<std::string> huggingface::familyOf(const Model &model) {
-  std::vector<std::string> fewest;
+  std::string lacks;
   const Family *nearest = nullptr;
+  size_t fewest = 0;
   for (const Family &family : families()) {
     bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
+    bool hasSpace = model.has_state_space();
     if (family.has(Trait::Encoder) != seesAll ||
-        (!seesAll && family.has(Trait::Experts) != model.has_moe()))
+        family.has(Trait::StateSpace) != hasSpace ||
+        (!seesAll && !hasSpace &&
+         family.has(Trait::Experts) != model.has_moe()))
       continue;
-    std::vector<std::string> names =
+    StatusOr<std::vector<std::string>> names =
         differences(model, draftConfig(family, model));
-    if (names.empty())
+    if (names.ok() && names->empty())
       return std::string(family.modelType);
-    if (!nearest || names.size() < fewest.size()) {
+    size_t count =
+        names.ok() ? names->size()
+                   : static_cast<size_t>(Model::descriptor()->field_count());
+    if (!nearest || count < fewest) {
       nearest = &family;
-      fewest = std::move(names);
+      fewest = count;
+      lacks = names.ok() ? spec::joinAlternatives(*names)
+                         : "all of it (" + names.status().message() + ")";
     }
   }
   return invalidArgument("H6: no family of Hugging Face that is supported (" +
                          supportedFamilies() +
                          ") expresses this model; the nearest, " +
-                         nearest->modelType + ", cannot express " +
-                         spec::joinAlternatives(fewest));
+                         nearest->modelType + ", cannot express " + lacks);
 }
 
 StatusOr<std::string> huggingface::writeConfig(const Model &model,

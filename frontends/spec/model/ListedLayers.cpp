@@ -17,10 +17,14 @@ using namespace hocket;
 using namespace hocket::spec;
 
 std::string ListedLayer::kind(bool hasExperts) const {
+  if (mixer == LayerKind::NO_MIXER)
+    return experts ? "experts" : "mlp";
+  if (mixer == LayerKind::MAMBA2)
+    return experts ? "mamba_experts" : "mamba";
   std::string name = windowed ? "sliding_attention" : "full_attention";
   if (!rotary)
     name += "_nope";
-  return hasExperts && !experts ? name + "_dense" : name;
+  return hasExperts && feedForward && !experts ? name + "_dense" : name;
 }
 
 /// Whether those with experts are all after the first few, or every so many:
@@ -75,8 +79,12 @@ static void addKind(Model &model, const ListedLayer &layer, int64_t window,
                     const Rope *local) {
   LayerKind &kind = *model.add_layer_kinds();
   kind.set_name(layer.kind(model.has_moe()));
+  if (layer.mixer != LayerKind::ATTENTION)
+    kind.set_mixer(layer.mixer);
   if (layer.experts)
     kind.set_feed_forward(LayerKind::EXPERTS);
+  else if (!layer.feedForward)
+    kind.set_feed_forward(LayerKind::NO_FEED_FORWARD);
   if (layer.windowed)
     kind.set_sliding_window(window);
   if (!layer.rotary)
@@ -91,9 +99,12 @@ void spec::setLayers(Model &model, const std::vector<ListedLayer> &layers,
     return std::all_of(layers.begin(), layers.end(), property);
   };
   bool windowed = all([](const ListedLayer &l) { return l.windowed; });
-  bool alike = all([](const ListedLayer &l) { return l.rotary; }) &&
-               ((windowed && !local) ||
-                all([](const ListedLayer &l) { return !l.windowed; }));
+  bool alike =
+      all([](const ListedLayer &l) {
+        return l.rotary && l.mixer == LayerKind::ATTENTION && l.feedForward;
+      }) &&
+      ((windowed && !local) ||
+       all([](const ListedLayer &l) { return !l.windowed; }));
   if (alike && (!model.has_moe() || setExperts(*model.mutable_moe(), layers))) {
     if (windowed)
       model.set_sliding_window(window);
@@ -114,12 +125,24 @@ void spec::setLayers(Model &model, const std::vector<ListedLayer> &layers,
   model.set_pattern(patternOf(names));
 }
 
+static LayerKind::Mixer mixerOf(const ResolvedKind &kind) {
+  return kind.attention    ? LayerKind::ATTENTION
+         : kind.stateSpace ? LayerKind::MAMBA2
+                           : LayerKind::NO_MIXER;
+}
+
 std::vector<ListedLayer> spec::layersOf(const Model &model) {
   std::vector<ListedLayer> layers;
   spec::LayerPattern pattern(model);
-  for (int64_t i = 0; i < model.layers(); ++i)
-    layers.push_back({pattern[i].window() > 0, pattern[i].isRotary(),
-                      pattern[i].hasExperts()});
+  for (int64_t i = 0; i < model.layers(); ++i) {
+    const ResolvedKind &kind = pattern[i];
+    layers.push_back(
+        {.windowed = kind.attention && kind.window() > 0,
+         .rotary = kind.isRotary(),
+         .experts = kind.hasExperts(),
+         .mixer = mixerOf(kind),
+         .feedForward = kind.feedForward != LayerKind::NO_FEED_FORWARD});
+  }
   return layers;
 }
 
@@ -131,13 +154,14 @@ Model spec::spelledOut(const Model &model) {
   for (int64_t i = 0; i < model.layers(); ++i) {
     const spec::ResolvedKind &layer = pattern[i];
     LayerKind &kind = *result.add_layer_kinds();
-    kind.set_mixer(layer.attention    ? LayerKind::ATTENTION
-                   : layer.stateSpace ? LayerKind::MAMBA2
-                                      : LayerKind::NO_MIXER);
+    kind.set_mixer(mixerOf(layer));
     kind.set_feed_forward(layer.feedForward);
-    kind.set_ffn(layer.model.ffn());
-    kind.set_sliding_window(layer.window());
-    kind.set_position(layer.model.position());
+    if (layer.isDense())
+      kind.set_ffn(layer.model.ffn());
+    if (layer.attention) {
+      kind.set_sliding_window(layer.window());
+      kind.set_position(layer.model.position());
+    }
     if (layer.isRotary())
       *kind.mutable_rope() = layer.model.rope();
   }

@@ -27,9 +27,13 @@ struct ListedLayer {
   bool windowed = false;
   bool rotary = true;
   bool experts = false;
+  LayerKind::Mixer mixer = LayerKind::ATTENTION;
+  bool feedForward = true;
 
   bool operator==(const ListedLayer &) const = default;
-  /// The name of its kind: "sliding_attention", "full_attention_nope".
+  /// The name of its kind: "sliding_attention", "full_attention_nope", "mamba",
+  /// "mlp". Within a config either all mixers are followed by a feed-forward
+  /// branch, or both are layers of their own.
   std::string kind(bool hasExperts) const;
 };
 

@@ -161,7 +161,8 @@ static void addStateSpace(ParameterList &list, const ResolvedKind &kind) {
       list.vector(full + ".bias", role, width, Initial::Uniform, field, bound);
   }
   list.vector("mixer.decay", input, heads, Initial::LogUniform, field, 16);
-  list.vector("mixer.step_bias", input, heads, Initial::TimeStep, field, 0.1);
+  list.vector("mixer.step_bias", input, heads, Initial::TimeStep, field,
+              mostInitialStep);
   list.vector("mixer.skip", input, heads, Initial::Ones, field);
   list.vector("mixer.gated_norm.weight",
               space.norm_groups() == 1 ? Role::Norm : input, inner,

@@ -59,6 +59,10 @@
 
 namespace hocket::spec {
 
+/// Steps of state-space layers are at first of a hundredth of this to all of it
+/// (`#xf.init`'s time_step).
+inline constexpr double mostInitialStep = 0.1;
+
 struct Parameter {
   enum class Initial { Zeros, Ones, Normal, Uniform, LogUniform, TimeStep };
   /// Those of `xf` (`#xf.parameter_role`): what a plan splits, it finds by

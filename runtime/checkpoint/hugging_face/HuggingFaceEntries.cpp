@@ -20,6 +20,7 @@ entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
   entry.headRows = row.byHead ? model.headDim : 0;
   entry.theirs = nameOfLayer(row.theirs, layer);
   entry.transposed = row.transposed;
+  entry.depthwise = row.depthwise;
   for (const char *part : row.parts) {
     auto found = weights.find(nameOfLayer(part, layer));
     if (found == weights.end())

@@ -26,9 +26,10 @@ struct HuggingFaceEntry {
   std::string theirs;
   std::vector<TensorSpec> parts;
   bool transposed = false;
-  uint64_t rows = 0;    ///< Of all parts, without padding of a vocabulary.
-  uint64_t columns = 1; ///< Elements of a row.
-  bool vector = false;  ///< Rank 1.
+  uint64_t rows = 0;      ///< Of all parts, without padding of a vocabulary.
+  uint64_t columns = 1;   ///< Elements of a row.
+  bool vector = false;    ///< Rank 1.
+  bool depthwise = false; ///< Theirs is [rows, 1, columns].
   /// Which expert's matrix it is, where the part has one for each.
   std::optional<uint64_t> expert;
   /// So many rows of each part, then as many of the next; 0: all of them.
@@ -54,6 +55,8 @@ struct HuggingFaceEntry {
   std::vector<uint64_t> theirShape() const {
     if (vector)
       return {rows};
+    if (depthwise)
+      return {rows, 1, columns};
     return transposed ? std::vector<uint64_t>{columns, rows}
                       : std::vector<uint64_t>{rows, columns};
   }

@@ -291,6 +291,70 @@ static std::vector<NameRow> phiRows() {
 #undef HOCKET_LAYER
 }
 
+// What Mamba-2's layers have below MIXER: the gate, the input, both maps and
+// the steps of one linear layer, and all that goes through the convolution.
+#define HOCKET_OURS(NAME) "layers.{i}.mixer." NAME
+#define HOCKET_STATE_PARTS(MIXER, END, IS_DEPTHWISE)                           \
+  {MIXER "in_proj" END,                                                        \
+   {HOCKET_OURS("z" END), HOCKET_OURS("x" END), HOCKET_OURS("b" END),          \
+    HOCKET_OURS("c" END), HOCKET_OURS("dt" END)}},                             \
+      {MIXER "conv1d" END,                                                     \
+       {HOCKET_OURS("conv_x" END), HOCKET_OURS("conv_b" END),                  \
+        HOCKET_OURS("conv_c" END)},                                            \
+       false,                                                                  \
+       false,                                                                  \
+       IS_DEPTHWISE},                                                          \
+  {                                                                            \
+    MIXER "out_proj" END, { HOCKET_OURS("out" END) }                           \
+  }
+#define HOCKET_STATE_SPACE(MIXER)                                              \
+  HOCKET_STATE_PARTS(MIXER, ".weight", true),                                  \
+      HOCKET_STATE_PARTS(MIXER, ".bias", false),                               \
+      {MIXER "A_log", {HOCKET_OURS("decay")}},                                 \
+      {MIXER "dt_bias", {HOCKET_OURS("step_bias")}},                           \
+      {MIXER "D", {HOCKET_OURS("skip")}}, {                                    \
+    MIXER "norm.weight", { HOCKET_OURS("gated_norm.weight") }                  \
+  }
+
+static std::vector<NameRow> mamba2Rows() {
+  return {
+      {"backbone.embeddings.weight", {"embedding.weight"}},
+      {"backbone.layers.{i}.norm.weight", {"layers.{i}.mixer_norm.weight"}},
+      HOCKET_STATE_SPACE("backbone.layers.{i}.mixer."),
+      {"backbone.norm_f.weight", {"final_norm.weight"}},
+      {"lm_head.weight", {"head.weight"}},
+  };
+}
+
+/// Layers of one of two kinds; the norm before both has one name.
+static std::vector<NameRow> bambaRows() {
+#define HOCKET_LAYER(NAME) "model.layers.{i}." NAME
+  return {
+      {"model.embed_tokens.weight", {"embedding.weight"}},
+      {HOCKET_LAYER("input_layernorm.weight"),
+       {"layers.{i}.attention_norm.weight"}},
+      {HOCKET_LAYER("input_layernorm.weight"),
+       {"layers.{i}.mixer_norm.weight"}},
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.q_proj"), "layers.{i}.attention.q"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.k_proj"), "layers.{i}.attention.k"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.v_proj"), "layers.{i}.attention.v"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.o_proj"), "layers.{i}.attention.o"),
+      {HOCKET_LAYER("pre_ff_layernorm.weight"), {"layers.{i}.mlp_norm.weight"}},
+      HOCKET_BOTH(HOCKET_LAYER("feed_forward.gate_proj"),
+                  "layers.{i}.mlp.gate"),
+      HOCKET_BOTH(HOCKET_LAYER("feed_forward.up_proj"), "layers.{i}.mlp.up"),
+      HOCKET_BOTH(HOCKET_LAYER("feed_forward.down_proj"),
+                  "layers.{i}.mlp.down"),
+      {"model.final_layernorm.weight", {"final_norm.weight"}},
+      {"lm_head.weight", {"head.weight"}},
+      HOCKET_STATE_SPACE(HOCKET_LAYER("mamba.")),
+  };
+#undef HOCKET_LAYER
+}
+
+#undef HOCKET_STATE_SPACE
+#undef HOCKET_STATE_PARTS
+#undef HOCKET_OURS
 #undef HOCKET_BOTH
 
 std::span<const NameTable> checkpoint::nameTables() {
@@ -330,6 +394,8 @@ std::span<const NameTable> checkpoint::nameTables() {
        {".attention.bias", ".attention.masked_bias",
         ".attention.rotary_emb.inv_freq"}},
       {"phi", "", phiRows(), buffers},
+      {"mamba2", "", mamba2Rows(), {}},
+      {"bamba", "", bambaRows(), buffers},
       // The decoder's bias is cls.predictions.bias under another name.
       {"bert",
        "",

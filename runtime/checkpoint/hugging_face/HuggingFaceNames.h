@@ -32,6 +32,9 @@ struct NameRow {
   /// Not all of a part follows another, but the rows of each head: those of its
   /// query, its key and its value, then those of the next head.
   bool byHead = false;
+  /// Theirs has a dim of one between rows and columns: the channels that an
+  /// output channel of a depthwise convolution reads.
+  bool depthwise = false;
 };
 
 struct NameTable {

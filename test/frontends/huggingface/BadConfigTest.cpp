@@ -47,23 +47,25 @@ const BadConfig badConfigs[] = {
      "config.json: H2: there is no \"model_type\"; supported are gpt2, "
      "llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, gpt_neox, "
-     "phi or bert"},
+     "phi, mamba2, bamba or bert"},
     {"{\"model_type\": null}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma3_text, olmo2, "
-     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi or bert"},
+     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba or "
+     "bert"},
     {"{\"model_type\": 3}",
      "config.json:1:2: H2: model_type is 3; supported "
      "are gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, "
      "smollm3, "
      "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, gpt_neox, "
-     "phi or bert"},
+     "phi, mamba2, bamba or bert"},
     {"{\"model_type\": \"t5\"}",
      "config.json:1:2: H2: model_type is \"t5\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma3_text, olmo2, "
-     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi or bert"},
+     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba or "
+     "bert"},
     {"{\"model_type\": \"bert\", \"is_decoder\": true}",
      "config.json: H4: a bert config needs the key \"vocab_size\""},
     {"{\n \"model_type\": \"llama\",\n \"a\": 1, \"model_type\": \"gpt2\"\n}",
@@ -195,8 +197,7 @@ const BadKey badKeys[] = {
     {"qwen3_moe",
      "\"mlp_only_layers\": [0.5], \"num_experts\": 4, "
      "\"moe_intermediate_size\": 3",
-     "H3: mlp_only_layers is a list or an object; write a list of whole "
-     "numbers"},
+     "H3: mlp_only_layers is a list; write a list of whole numbers"},
     {"qwen2_moe",
      "\"shared_expert_intermediate_size\": 7, \"num_experts\": 4, "
      "\"moe_intermediate_size\": 3",
@@ -204,6 +205,51 @@ const BadKey badKeys[] = {
      "moe_intermediate_size (3)"},
     {"mixtral", "\"router_jitter_noise\": 0.1, \"num_local_experts\": 4",
      "H5: router_jitter_noise is 0.1; only 0 is supported"},
+    {"mamba2", "\"num_heads\": 8",
+     "H5: num_heads is 8 and head_dim 64, whose product is not expand times "
+     "hidden_size (16)"},
+    {"mamba2", "\"expand\": 1.5",
+     "H3: expand is 1.5; write a whole number from 1 to 65536"},
+    {"mamba2", "\"hidden_act\": \"gelu\"",
+     "H5: hidden_act is \"gelu\"; supported for mamba2 are silu or swish"},
+    {"mamba2", "\"rms_norm\": false",
+     "H5: rms_norm is false; only true is supported"},
+    {"mamba2", "\"time_step_min\": 0.01",
+     "H5: time_step_min is 0.01; only 0.001 is supported"},
+    {"mamba2", "\"time_step_max\": 1",
+     "H5: time_step_max is 1; only 0.1 is supported"},
+    {"mamba2", "\"time_step_floor\": 0.01",
+     "H5: time_step_floor is 0.01; supported are numbers up to 0.001"},
+    {"mamba2", "\"time_step_limit\": [0.0], \"num_heads\": 8, \"head_dim\": 2",
+     "H3: time_step_limit is a list; write a list of two numbers"},
+    {"mamba2",
+     "\"time_step_limit\": [Infinity, Infinity], \"num_heads\": 8, "
+     "\"head_dim\": 2",
+     "S10: model.state_space.step_least is inf; write a number of at least 0 "
+     "and at most 1e+06"},
+    {"mamba2",
+     "\"time_step_limit\": [0.5, 0.5], \"num_heads\": 8, \"head_dim\": 2",
+     "S85: model.state_space.step_most is 0.5; write more than step_least "
+     "(0.5)"},
+    {"bamba", "\"z_loss_coefficient\": 0.1",
+     "H5: z_loss_coefficient is 0.1; only 0 is supported"},
+    {"bamba", "\"partial_rotary_factor\": 1.0",
+     "H5: partial_rotary_factor is 1; only 0.5 is supported"},
+    {"bamba", "\"attn_rotary_emb\": 4",
+     "H5: attn_rotary_emb is 4; only 2 is supported"},
+    {"bamba", "\"attn_layer_indices\": [1, 2], \"mamba_n_heads\": 4",
+     "H5: attn_layer_indices has 2; supported are layers from 0 to 1"},
+    {"bamba", "\"attn_layer_indices\": [0, 1], \"mamba_n_heads\": 4",
+     "H5: attn_layer_indices names every layer; supported are models of which "
+     "some layer has a state space"},
+    {"bamba", "\"mamba_n_heads\": 5",
+     "H5: mamba_n_heads is 5, which does not divide mamba_expand times "
+     "hidden_size (16)"},
+    {"bamba", "\"mamba_d_head\": \"all\"",
+     "H3: mamba_d_head is \"all\"; write a whole number"},
+    {"bamba", "\"mamba_n_heads\": 4, \"mamba_d_head\": 3",
+     "H5: mamba_n_heads is 4 and mamba_d_head 3, whose product is not "
+     "mamba_expand times hidden_size (16)"},
     {"qwen3", "\"layer_types\": 3",
      "H3: layer_types is 3; write a list of names"},
     {"mistral", "\"sliding_window\": 0",
@@ -214,6 +260,21 @@ const BadKey badKeys[] = {
      "H3: use_sliding_window is \"yes\"; write true or false"},
 };
 INSTANTIATE_TEST_SUITE_P(All, BadKeys, testing::ValuesIn(badKeys));
+
+TEST(BadConfig, OnlyTheWordInfinityIsNoJson) {
+  for (const char *number : {"-Infinity", "Infinity0", "Infinit", "infinity"})
+    EXPECT_NE(
+        messageOf(withKeys("llama", std::string("\"rms_norm_eps\": ") + number))
+            .find("H1: is not JSON"),
+        std::string::npos)
+        << number;
+  EXPECT_EQ(messageOf(withKeys("llama", "\"rms_norm_eps\": Infinity")),
+            "config.json:2:1: S10: model.norm_eps is inf; write a number "
+            "above 0 and at most 1");
+  EXPECT_EQ(messageOf(withKeys("llama", "\"hidden_act\": \"\\\"Infinity\"")),
+            "config.json:2:1: H5: hidden_act is \"\"Infinity\"; supported for "
+            "llama are silu, swish, gelu, gelu_pytorch_tanh or gelu_new");
+}
 
 TEST(BadConfig, DeepNesting) {
   std::string deep = "{\"a\": ";

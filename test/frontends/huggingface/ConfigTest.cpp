@@ -245,6 +245,56 @@ const Published published[] = {
         head_bias: true dropout { residual: 0.1 })",
      2779683840},
     {R"({
+  "architectures": ["Mamba2ForCausalLM"], "bos_token_id": 1,
+  "chunk_size": 256, "conv_kernel": 4, "eos_token_id": 2, "expand": 2,
+  "head_dim": 64, "hidden_act": "silu", "hidden_size": 4096,
+  "initializer_range": 0.1, "intermediate_size": 8192,
+  "layer_norm_epsilon": 1e-05, "model_type": "mamba2", "n_groups": 8,
+  "norm_before_gate": true, "num_heads": 128, "num_hidden_layers": 64,
+  "pad_token_id": 0, "rescale_prenorm_residual": false,
+  "residual_in_fp32": true, "rms_norm": true, "state_size": 128,
+  "tie_word_embeddings": false, "time_step_floor": 0.0001,
+  "time_step_init_scheme": "random", "time_step_limit": [0.0, Infinity],
+  "time_step_max": 0.1, "time_step_min": 0.001, "time_step_rank": 256,
+  "torch_dtype": "bfloat16", "use_bias": false, "use_cache": true,
+  "use_conv_bias": true, "vocab_size": 32768
+})",
+     R"(layers: 64 hidden: 4096 vocab_size: 32768 max_positions: 2048
+        norm: RMS_NORM activation: SILU position: NONE bias: false
+        tied_embeddings: false initializer { stddev: 0.1 }
+        state_space { groups: 8 norm_groups: 8 }
+        layer_kinds { name: "mamba" mixer: MAMBA2
+                      feed_forward: NO_FEED_FORWARD }
+        pattern: "mamba")",
+     7285403648},
+    {R"({
+  "architectures": ["BambaForCausalLM"], "attention_bias": false,
+  "attention_dropout": 0.0, "attn_layer_indices": [9, 18, 27],
+  "attn_rotary_emb": 64, "bos_token_id": 128000, "eos_token_id": 128001,
+  "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+  "intermediate_size": 14336, "mamba_chunk_size": 256,
+  "mamba_conv_bias": true, "mamba_d_conv": 4, "mamba_d_head": "auto",
+  "mamba_d_state": 128, "mamba_expand": 2, "mamba_n_groups": 1,
+  "mamba_n_heads": 128, "mamba_proj_bias": false,
+  "max_position_embeddings": 262144, "mlp_bias": false,
+  "model_type": "bamba", "num_attention_heads": 32,
+  "num_hidden_layers": 32, "num_key_value_heads": 8,
+  "num_logits_to_keep": 1, "pad_token_id": 0, "rms_norm_eps": 1e-05,
+  "rope_scaling": null, "rope_theta": 10000.0,
+  "time_step_limit": [0.0, {"__float__": "Infinity"}],
+  "tie_word_embeddings": false, "use_cache": true, "vocab_size": 128256,
+  "z_loss_coefficient": 0.0
+})",
+     R"(layers: 32 hidden: 4096 heads: 32 kv_heads: 8 ffn: 14336
+        vocab_size: 128256 max_positions: 262144 norm: RMS_NORM
+        activation: SWIGLU position: ROTARY rope { rotary_percent: 0.5 }
+        bias: false tied_embeddings: false state_space { }
+        layer_kinds { name: "mamba" mixer: MAMBA2 }
+        layer_kinds { name: "full_attention" }
+        pattern: "mamba*9 full_attention mamba*8 full_attention mamba*8 "
+                 "full_attention")",
+     9780235392},
+    {R"({
   "architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1,
   "gradient_checkpointing": false, "hidden_act": "gelu",
   "hidden_dropout_prob": 0.1, "hidden_size": 768, "initializer_range": 0.02,
@@ -394,7 +444,8 @@ TEST(Config, WhatBalancesOnlyInTrainingDoesNotMatter) {
             "H6: no family of Hugging Face that is supported (gpt2, llama, "
             "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
             "gemma3_text, olmo2, "
-            "granite, nemotron, stablelm, starcoder2, gpt_neox, phi or bert) "
+            "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, "
+            "bamba or bert) "
             "expresses this model; "
             "the nearest, mixtral, cannot express model.moe");
 }
@@ -477,7 +528,8 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
       "H6: no family of Hugging Face that is supported (gpt2, llama, mistral, "
       "mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, gemma3_text, "
       "olmo2, granite, "
-      "nemotron, stablelm, starcoder2, gpt_neox, phi or bert) expresses this "
+      "nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba or bert) "
+      "expresses this "
       "model; the "
       "nearest, ";
   const Case cases[] = {
@@ -495,6 +547,68 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
     StatusOr<std::string> written = writeConfig(model);
     ASSERT_FALSE(written.ok());
     EXPECT_EQ(written.status().message(), prefix + c.message);
+  }
+}
+
+Model readStates(const std::string &more) {
+  return readSpec("layers: 2 hidden: 8 vocab_size: 5 max_positions: 4 norm: "
+                  "RMS_NORM bias: false " +
+                  more)
+      .spec.model();
+}
+
+TEST(Config, SizesOfWhatAStateSpaceModelLacksDoNotMatter) {
+  Model model = readStates(
+      "heads: 4 kv_heads: 2 ffn: 9 qk_norm: true activation: GEGLU position: "
+      "ROTARY sliding_window: 2 state_space { head_dim: 4 step_least: 0.25 } "
+      "layer_kinds { name: 'm' mixer: MAMBA2 feed_forward: NO_FEED_FORWARD } "
+      "pattern: 'm'");
+  StatusOr<std::string> written = writeConfig(model);
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  EXPECT_NE(written->find("\"model_type\": \"mamba2\""), std::string::npos);
+  Model again = read(*written).spec.model();
+  EXPECT_EQ(again.state_space().DebugString(),
+            model.state_space().DebugString());
+  Model hybrid = readStates("state_space { head_dim: 4 } activation: SWIGLU "
+                            "position: NONE layer_kinds { name: 'm' mixer: "
+                            "MAMBA2 } pattern: 'm'");
+  StatusOr<std::string> family = familyOf(hybrid);
+  ASSERT_TRUE(family.ok()) << family.status().message();
+  EXPECT_EQ(*family, "bamba");
+}
+
+TEST(Config, StateSpacesThatNoFamilyHasAreRefused) {
+  const std::string alone = "layer_kinds { name: 'm' mixer: MAMBA2 "
+                            "feed_forward: NO_FEED_FORWARD } pattern: 'm'";
+  const std::string mixed =
+      "heads: 2 activation: SWIGLU state_space { head_dim: 4 } layer_kinds { "
+      "name: 'm' mixer: MAMBA2 } layer_kinds { name: 'a' ";
+  for (const auto &[more, what] : {
+           std::pair{"position: NONE state_space { head_dim: 4 norm_groups: 2 "
+                     "} " +
+                         alone,
+                     "mamba2, cannot express model.state_space"},
+           {"position: NONE state_space { head_dim: 3 heads: 4 } " + alone,
+            "mamba2, cannot express all of it (config.json:20:3: H3: expand is "
+            "1.5; write a whole number from 1 to 65536)"},
+           {"position: LEARNED state_space { head_dim: 4 } " + alone,
+            "mamba2, cannot express model.max_positions or model.position"},
+           {"position: ROTARY " + mixed +
+                "feed_forward: NO_FEED_FORWARD } pattern: 'm a'",
+            "bamba, cannot express model.layer_kinds"},
+           {"position: NONE " + mixed + "} pattern: 'm a'",
+            "bamba, cannot express model.layer_kinds"},
+           {"position: ROTARY " + mixed +
+                "feed_forward: EXPERTS } moe { experts: 4 } pattern: 'm a'",
+            "bamba, cannot express model.moe or model.layer_kinds"},
+       }) {
+    Model model = readStates(more);
+    StatusOr<std::string> family = familyOf(model);
+    ASSERT_FALSE(family.ok()) << *family;
+    EXPECT_NE(
+        family.status().message().find("the nearest, " + std::string(what)),
+        std::string::npos)
+        << family.status().message();
   }
 }
 

@@ -30,7 +30,7 @@ public:
     weights.layers = layers;
     weights.vocabulary = 5;
     weights.tied = isOneOf({"gpt2", "qwen2", "qwen3", "qwen3_moe", "smollm3",
-                            "gemma3_text", "starcoder2", "bert"});
+                            "gemma3_text", "starcoder2", "bamba", "bert"});
     add("embedding.weight", {5, 4});
     if (isOneOf({"gpt2", "bert"}))
       add("position_embedding.weight", {3, 4});
@@ -92,7 +92,36 @@ private:
       if (hasNorms || together)
         add(attention + name + ".weight", {together ? heads * 2 : headDim});
   }
+  /// Of 4 heads of 2, with a group or two of maps of 3 and two tokens in a
+  /// convolution.
+  void addMixer(const std::string &layer) {
+    bool bias = family == "mamba2";
+    uint64_t maps = bias ? 6 : 3;
+    addNorm(layer + "mixer_norm");
+    std::string mixer = layer + "mixer.";
+    for (auto [name, rows] : {std::pair<const char *, uint64_t>{"z", 8},
+                              {"x", 8},
+                              {"b", maps},
+                              {"c", maps},
+                              {"dt", 4}})
+      addLinear(mixer + name, rows, 4, bias);
+    for (auto [name, rows] : {std::pair<const char *, uint64_t>{"conv_x", 8},
+                              {"conv_b", maps},
+                              {"conv_c", maps}})
+      addLinear(mixer + name, rows, 2, true);
+    for (const char *name : {"decay", "step_bias", "skip"})
+      add(mixer + name, {4});
+    add(mixer + "gated_norm.weight", {8});
+    addLinear(mixer + "out", 4, 8, bias);
+  }
   void addLayer(const std::string &layer, uint64_t index) {
+    if (family == "mamba2")
+      return addMixer(layer);
+    if (family == "bamba" && index == 0) {
+      addMixer(layer);
+      addNorm(layer + "mlp_norm");
+      return addMlp(layer + "mlp.");
+    }
     addAttention(layer + "attention.");
     if (family != "olmo2")
       addNorm(layer + "attention_norm");
@@ -104,10 +133,13 @@ private:
     if (family == "mixtral" ||
         (isOneOf({"qwen2_moe", "qwen3_moe"}) && index > 0))
       return addExperts(layer + "mlp.", family == "mixtral" ? 6 : 3);
+    addMlp(layer + "mlp.");
+  }
+  void addMlp(const std::string &mlp) {
     if (!biasEverywhere && family != "nemotron")
-      addLinear(layer + "mlp.gate", 6, 4, false);
-    addLinear(layer + "mlp.up", 6, 4, biasEverywhere);
-    addLinear(layer + "mlp.down", 4, 6, biasEverywhere);
+      addLinear(mlp + "gate", 6, 4, false);
+    addLinear(mlp + "up", 6, 4, biasEverywhere);
+    addLinear(mlp + "down", 4, 6, biasEverywhere);
   }
   void addExperts(const std::string &mlp, uint64_t ffn) {
     add(mlp + "router.weight", {3, 4});
@@ -350,11 +382,12 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
       }),
       "the family llama has no place for tensor "
       "'layers.0.attention.q_norm.weight'");
-  EXPECT_EQ(message([](EditedModel &m) { m.family = "t5"; }),
-            "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
-            "qwen3, qwen2_moe, qwen3_moe, smollm3, gemma3_text, olmo2, "
-            "granite, nemotron, "
-            "stablelm, gpt_neox, phi, bert, starcoder2; found 't5'");
+  EXPECT_EQ(
+      message([](EditedModel &m) { m.family = "t5"; }),
+      "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
+      "qwen3, qwen2_moe, qwen3_moe, smollm3, gemma3_text, olmo2, "
+      "granite, nemotron, "
+      "stablelm, gpt_neox, phi, mamba2, bamba, bert, starcoder2; found 't5'");
 }
 
 TEST(HuggingFace, NamesTheExpertThatDoesNotFit) {

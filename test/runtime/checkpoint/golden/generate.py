@@ -132,6 +132,17 @@ FAMILIES = {
         rope_parameters={"rope_type": "default", "rope_theta": 10000.0,
                          "partial_rotary_factor": 1.0},
     ),
+    "mamba2": transformers.Mamba2Config(
+        vocab_size=5, hidden_size=4, num_hidden_layers=2, num_heads=4, head_dim=2,
+        state_size=3, n_groups=2, conv_kernel=2, use_bias=True,
+        tie_word_embeddings=False,
+    ),
+    "bamba": transformers.BambaConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+        attn_layer_indices=[1], mamba_n_heads=4, mamba_d_state=3, mamba_d_conv=2,
+        tie_word_embeddings=True,
+    ),
     "bert": transformers.BertConfig(
         vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
         num_attention_heads=2, max_position_embeddings=3, type_vocab_size=2,
@@ -265,6 +276,47 @@ def canonical_phi(w, config):
     return out
 
 
+def canonical_states(w, config):
+    """Mamba-2's, alone and, in Bamba, beside layers that attend."""
+    names = [
+        ("backbone.", ""), ("model.", ""), ("embeddings", "embedding"),
+        ("embed_tokens", "embedding"), ("norm_f", "final_norm"),
+        ("final_layernorm", "final_norm"), ("lm_head", "head"),
+        ("pre_ff_layernorm", "mlp_norm"), ("feed_forward.", "mlp."),
+        ("self_attn.", "attention."), ("mamba.", "mixer."), ("_proj.", "."),
+        ("mixer.norm", "mixer.gated_norm"), ("A_log", "decay"),
+        ("dt_bias", "step_bias"), ("mixer.D", "mixer.skip"),
+    ]
+    bamba = config.model_type == "bamba"
+    heads = config.mamba_n_heads if bamba else config.num_heads
+    maps = (config.mamba_n_groups * config.mamba_d_state if bamba
+            else config.n_groups * config.state_size)
+    inner = 2 * config.hidden_size
+    out = {}
+    for theirs, tensor in w.items():
+        name = theirs
+        for a, b in names:
+            name = name.replace(a, b)
+        if "input_layernorm" in name:
+            layer = name.split(".")[1]
+            attends = bamba and int(layer) in config.attn_layer_indices
+            name = name.replace("input_layernorm", "attention_norm" if attends else "mixer_norm")
+        elif name.split(".")[0] == "layers" and name.split(".")[2] == "norm":
+            name = name.replace(".norm.", ".mixer_norm.")
+        before, _, end = name.rpartition(".")
+        if ".mixer.in." in name:  # a gate, what is mixed, two maps, and steps
+            parts = tensor.split([inner, inner, maps, maps, heads])
+            for part, rows in zip(("z", "x", "b", "c", "dt"), parts):
+                out[f"{before[:-2]}{part}.{end}"] = rows
+        elif "conv1d" in name:
+            parts = tensor.split([inner, maps, maps])
+            for part, rows in zip("xbc", parts):
+                out[f"{before[:-6]}conv_{part}.{end}"] = rows.flatten(1) if rows.ndim > 1 else rows
+        else:
+            out[name] = tensor
+    return out
+
+
 def models(chosen):
     for family, config in FAMILIES.items():
         if chosen and family not in chosen:
@@ -285,6 +337,7 @@ def models(chosen):
         make = {
             "gpt2": canonical_gpt2, "bert": canonical_bert,
             "gpt_neox": canonical_gpt_neox, "phi": canonical_phi,
+            "mamba2": canonical_states, "bamba": canonical_states,
         }.get(family, canonical_llama)
         out = {k: t.contiguous() for k, t in make(w, config).items()}
         safetensors.torch.save_file(out, f"{family}.canonical.safetensors",
