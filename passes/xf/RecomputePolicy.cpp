@@ -65,7 +65,7 @@ static RecomputeModules modulesOfActivation(Operation *activation) {
 RecomputeModules hocket::xf::modulesOf(Operation *op) {
   if (isa<NormOp>(op))
     return {RecomputeModule::LayerNorm};
-  if (isa<AttentionOp>(op))
+  if (isa<AttentionOp, StateScanOp>(op))
     return {RecomputeModule::CoreAttention};
   if (isa<ActivationOp, GatedOp>(op))
     return modulesOfActivation(op);

@@ -26,6 +26,12 @@ double OpTimes::memory(double bytes) const {
   return bytes / (described.device().memory_bandwidth() * software().memory());
 }
 
+double OpTimes::vector(double flops) const {
+  const Device &device = described.device();
+  return flops / (device.peak_vector() > 0 ? device.peak_vector()
+                                           : device.peak_32bit());
+}
+
 double OpTimes::gemmAt(const Gemm &gemm, double peak) const {
   double ramp = software().gemm_ramp() * (1 / gemm.m + 1 / gemm.n + 1 / gemm.k);
   double compute = gemm.flops() * (1 + ramp) / peak;

@@ -52,6 +52,8 @@ public:
   /// GEMMs of activations, which are never below 16 bits.
   double gemm16(const Gemm &gemm) const;
   double memory(double bytes) const;
+  /// Of 32 bits, in a kernel without tensor cores.
+  double vector(double flops) const;
   /// Fused attention of `flops`, over sequences of `length` tokens.
   double attention(double flops, double length, double headDim) const;
   /// The same that reaches another share of the peak than software.attention.

@@ -22,9 +22,24 @@ SHARED_OUT = [
     for ranks in (2, 4, 8, 16, 32, 64)
     if ranks <= experts
 ]
+# Kinds of layers: a Mamba-2 block alone, or with an MLP, attention with one and
+# alone, and an MLP.
+KINDS = {
+    "m": "mixer: MAMBA2 feed_forward: NO_FEED_FORWARD position: NONE",
+    "w": "mixer: MAMBA2 position: NONE",
+    "a": "mixer: ATTENTION",
+    "b": "feed_forward: NO_FEED_FORWARD",
+    "f": "mixer: NO_MIXER position: NONE",
+}
+SCANS = """norm: RMS_NORM bias: false position: ROTARY activation: SWIGLU ffn: 2816
+state_space {{ heads: 32 head_dim: 64 state_size: 128 groups: {} norm_groups: {} }}
+{} pattern: "{}" """
+# Mamba-2, Bamba, Zamba2 and Nemotron-H in small: their kinds, and groups of
+# states and of norms.
+HYBRIDS = [("m", 1, 1), ("w*3 a", 1, 1), ("m*3 a", 8, 1), ("m f m b f", 8, 8)]
 # What a price may be off by, of the fullest rank and of any; of the fullest
-# where ranks exchange the rows of experts.
-FULLEST, ANY, EXCHANGING = 0.05, 0.06, 0.03
+# where ranks exchange the rows of experts, and where layers have scans.
+FULLEST, ANY, EXCHANGING, HYBRID = 0.05, 0.06, 0.03, 0.03
 
 # The plan as `simulate` and as a specification has it.
 DENSE = [
@@ -75,6 +90,26 @@ DENSE = [
         "pipeline_parallel: 2 data_parallel: 4 virtual_stages: 2 "
         "micro_batch_size: 2 zero_stage: 2 recompute: FULL",
     ),
+]
+# What hybrids have beside those.
+SHARDED = [
+    ("dp=8,zero=1,mbs=2", "data_parallel: 8 zero_stage: 1 micro_batch_size: 2"),
+    ("dp=8,zero=2,mbs=2", "data_parallel: 8 zero_stage: 2 micro_batch_size: 2"),
+    (
+        "dp=8,mbs=4,recompute=full",
+        "data_parallel: 8 micro_batch_size: 4 recompute: FULL",
+    ),
+    (
+        "tp=8,mbs=4,sp=1,recompute=selective",
+        "tensor_parallel: 8 sequence_parallel: true micro_batch_size: 4 "
+        "recompute: SELECTIVE",
+    ),
+    (
+        "tp=8,mbs=4,sp=1,recompute=full",
+        "tensor_parallel: 8 sequence_parallel: true micro_batch_size: 4 "
+        "recompute: FULL",
+    ),
+    ("pp=2,dp=4,mbs=2", "pipeline_parallel: 2 data_parallel: 4 micro_batch_size: 2"),
 ]
 MIXTURES = [
     (
@@ -150,6 +185,22 @@ class MemoryPriceTest(unittest.TestCase):
             for short, plan in DENSE[:9]:
                 with self.subTest(branches=branches, plan=short):
                     self.check(f"position: ROTARY branches: {branches}", short, plan)
+
+    def test_state_spaces(self):
+        for pattern, groups, norms in HYBRIDS:
+            more = self.hybrid(pattern, groups, norms)
+            for short, plan in DENSE[:10] + DENSE[11:12] + SHARDED:
+                with self.subTest(pattern=pattern, plan=short):
+                    self.check(more, short, plan, HYBRID)
+
+    @staticmethod
+    def hybrid(pattern, groups, norms):
+        kinds = [
+            f'layer_kinds {{ name: "{name}" {fields} }}'
+            for name, fields in KINDS.items()
+            if name in pattern
+        ]
+        return SCANS.format(groups, norms, "\n".join(kinds), pattern)
 
     def test_experts(self):
         for short, plan in MIXTURES:

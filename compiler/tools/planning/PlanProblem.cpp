@@ -23,31 +23,38 @@
 using namespace hocket;
 using namespace hocket::planning;
 
-/// What layers of several kinds have in the mean: a price knows one kind with
-/// experts and one without, windows in some attention blocks, and attention
-/// blocks that are fewer than layers.
-static void setLayers(const spec::LayerPattern &pattern, ModelShape &model) {
-  int64_t attention = 0, windowed = 0, windows = 0, experts = 0, ffn = 0;
-  for (const spec::ResolvedKind &kind : pattern.kinds()) {
-    attention += kind.attention ? kind.layers : 0;
-    experts += kind.hasExperts() ? kind.layers : 0;
-    ffn += kind.isDense() ? kind.layers * kind.model.ffn() : 0;
-    if (!kind.attention || kind.window() == 0)
-      continue;
-    windowed += kind.layers;
-    windows += kind.layers * kind.window();
+/// What prices see of a kind of layers.
+static planning::LayerKind pricedKind(const spec::ResolvedKind &kind) {
+  planning::LayerKind priced;
+  priced.attention = kind.attention ? 1 : 0;
+  priced.stateSpace = kind.stateSpace ? 1 : 0;
+  priced.window = kind.attention ? kind.window() : 0;
+  priced.windowShare = priced.window > 0 ? 1 : 0;
+  priced.ffn = kind.isDense() ? kind.model.ffn() : 0;
+  priced.experts = kind.hasExperts();
+  return priced;
+}
+
+/// Kinds that cost the same are one.
+static void setKinds(const spec::LayerPattern &pattern, ModelShape &model) {
+  for (int64_t layer = 0; layer < model.layers; ++layer) {
+    planning::LayerKind kind = pricedKind(pattern[layer]);
+    auto found = std::find(model.kinds.begin(), model.kinds.end(), kind);
+    model.kindOf.push_back(uint32_t(found - model.kinds.begin()));
+    if (found == model.kinds.end())
+      model.kinds.push_back(kind);
   }
-  if (attention < model.layers)
-    model.attentionBlocks = attention;
-  model.window = windowed ? windows / windowed : 0;
-  if (windowed < attention)
-    model.windowBlocks = windowed;
-  int64_t dense = model.layers - experts;
-  if (dense > 0)
-    model.ffn = std::max<int64_t>(1, ffn / dense);
-  // Dense layers between those with experts are priced as if in front.
-  if (model.experts > 0)
-    model.denseLayers = dense;
+}
+
+static StateSpace stateSpaceOf(const spec::StateSpace &from) {
+  StateSpace space;
+  space.heads = from.heads();
+  space.headDim = from.head_dim();
+  space.state = from.state_size();
+  space.groups = from.groups();
+  space.convolution = from.conv_width();
+  space.normGroups = from.norm_groups();
+  return space;
 }
 
 static ModelShape shapeOf(const spec::Spec &spec) {
@@ -82,16 +89,15 @@ static ModelShape shapeOf(const spec::Spec &spec) {
     model.expertFfn = from.moe().ffn();
     model.sharedFfn = from.moe().shared_experts() * from.moe().ffn();
   }
-  setLayers(spec::LayerPattern(from), model);
+  if (from.has_state_space())
+    model.stateSpace = stateSpaceOf(from.state_space());
+  setKinds(spec::LayerPattern(from), model);
   return model;
 }
 
 StatusOr<CostProblem>
 hocket::planProblem(const spec::Spec &spec,
                     const cluster::ClusterChoice &cluster) {
-  if (spec.model().has_state_space())
-    return invalidArgument("state-space layers (model.state_space) have no "
-                           "price yet; write the plan by hand");
   CostProblem problem;
   problem.model = shapeOf(spec);
   const spec::Training &training = spec.training();

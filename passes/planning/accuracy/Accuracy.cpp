@@ -127,6 +127,7 @@ void planning::completePlan(ThroughputRow &row) {
 /// first pipeline rank, its layers alone, dropout's masks included.
 static StatusOr<double> predictMemory(const ThroughputRow &row) {
   const ModelShape &model = row.problem.model;
+  const LayerKind kind = LayerKinds(model)[0];
   ParallelPlan plan = row.plan;
   auto layers = [&](bool sequence, Recompute recompute) {
     plan.sequenceParallel = sequence;
@@ -136,7 +137,7 @@ static StatusOr<double> predictMemory(const ThroughputRow &row) {
     if (plan.chunks > 1) // Chunks in flight on rank 0, interleaved.
       live = 2.0 * double(plan.pp - 1) +
              double(plan.chunks - 1) * double(plan.pp) + 1;
-    return double(bytes.ofLayers(1, 0)) * double(model.layers) /
+    return double(bytes.ofLayer(kind)) * double(model.layers) /
            double(plan.stages()) * live;
   };
   double base = layers(false, Recompute::None);
@@ -144,7 +145,7 @@ static StatusOr<double> predictMemory(const ThroughputRow &row) {
   double unit = percent ? base / 100 : double(1 << 30);
   const std::string &part = row.part;
   if (part.starts_with("params"))
-    return 18 * double(model.layers) * model.sharedParameters(false) /
+    return 18 * double(model.layers) * model.sharedParameters(kind) /
            double(plan.tp * plan.pp) / unit;
   if (part.find("none") != std::string::npos)
     return base / unit;

@@ -15,8 +15,8 @@ using namespace hocket::planning;
 ActivationBytes::ActivationBytes(const ModelShape &model, const StepShape &step,
                                  const ParallelPlan &plan, bool fused,
                                  bool compiled)
-    : model(model), step(step), plan(plan), fused(fused), compiled(compiled),
-      again(plan.modulesAgain(compiled)),
+    : model(model), kinds(model), step(step), plan(plan), fused(fused),
+      compiled(compiled), again(plan.modulesAgain(compiled)),
       tokens(double(plan.microBatch) * double(step.sequence) / double(plan.cp)),
       tp(double(plan.tp)), whole(plan.sequenceParallel ? tokens / tp : tokens),
       element(step.elementBits == 32 ? 4 : 2) {
@@ -48,12 +48,61 @@ double ActivationBytes::headsOfToken() const {
 }
 
 /// Of a Mamba-2 block: the norm's input and the GEMM's; what that makes, and
-/// the same of it convolved; y, and y with its norm.
+/// the same of it convolved; y, and y with its norm. Programs keep what is
+/// convolved before its activation too, and what the gated norm reads.
 double ActivationBytes::stateSpace() const {
   const StateSpace &shape = model.stateSpace;
   double rows = whole * double(model.hidden) * 2 * element;
-  double made = double(2 * shape.channels() + shape.heads);
-  return rows + tokens * element / tp * (made + 3 * double(shape.inner()));
+  if (!compiled) {
+    double made = double(2 * shape.channels() + shape.heads);
+    return rows + tokens * element / tp * (made + 3 * double(shape.inner()));
+  }
+  double inner = double(shape.inner()) / tp;
+  double made = 3 * shape.localChannels(plan.tp) + double(shape.heads) / tp;
+  double gateAndNorm = (shape.normGroups > 1 ? 4 : 3) * inner + gatedWidth();
+  return rows + tokens * element * (made + gateAndNorm);
+}
+
+/// Of a token what the gated norm reads: of its groups all.
+double ActivationBytes::gatedWidth() const {
+  const StateSpace &shape = model.stateSpace;
+  double groups = std::max(1.0, double(shape.normGroups) / tp);
+  return groups * double(shape.inner()) / double(shape.normGroups);
+}
+
+/// Of a Mamba-2 block what modules make again, but for inputs of GEMMs: the
+/// scan's result; what is convolved, and that with its activation; the gate's
+/// product and, as of an MLP, its first GEMM. Programs alone have any.
+double ActivationBytes::stateSpaceAgain() const {
+  if (!compiled)
+    return 0;
+  const StateSpace &shape = model.stateSpace;
+  double channels = shape.localChannels(plan.tp), elements = 0;
+  double inner = double(shape.inner()) / tp;
+  if (again.has(RecomputeModule::CoreAttention))
+    elements += inner;
+  if (again.has(RecomputeModule::Pointwise))
+    elements += channels;
+  if (again.has(RecomputeModule::Activation))
+    elements += channels;
+  if (again.intersects({RecomputeModule::Activation, RecomputeModule::Mlp}))
+    elements += gatedWidth();
+  if (again.has(RecomputeModule::Mlp))
+    elements += inner;
+  if (shape.normGroups > 1 && again.has(RecomputeModule::LayerNorm))
+    elements += inner;
+  return tokens * element * elements;
+}
+
+/// The same of its last GEMM's input, which is a norm's result or, where the
+/// norm has groups, that times a weight.
+double ActivationBytes::normedAgain() const {
+  RecomputeModule made = model.stateSpace.normGroups > 1
+                             ? RecomputeModule::Pointwise
+                             : RecomputeModule::LayerNorm;
+  return compiled && again.has(made)
+             ? tokens * element * double(model.stateSpace.inner()) / tp
+             : 0;
 }
 
 /// The norm's input, the GEMMs' input, query, key, value, the projection's
@@ -108,26 +157,26 @@ double ActivationBytes::code() const {
 /// In blocks of 8 bits: what the codes of norms' and activations' results are
 /// less than these, but for those of attention's result, and of what experts
 /// read, which are kept beside it.
-double ActivationBytes::blockedInputs(bool experts) const {
+double ActivationBytes::blockedInputs(const LayerKind &kind) const {
   double row = whole * double(model.hidden);
   double heads = tokens * double(model.heads * model.headDim) / tp;
-  double inside = tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
+  double inside = tokens * denseWidth(kind) / tp;
   double less = (element - code()) * (row + inside) - code() * heads;
-  if (!experts)
+  if (!kind.experts)
     return less + (element - code()) * row;
   return model.sharedFfn > 0 ? less - code() * row : less;
 }
 
 /// Of GEMMs' inputs published systems keep the 8 bits that these had: what that
 /// is less.
-double ActivationBytes::narrowInputs(bool experts) const {
+double ActivationBytes::narrowInputs(const LayerKind &kind) const {
   if (compiled && step.block > 0)
-    return blockedInputs(experts);
+    return blockedInputs(kind);
   if (compiled || step.elementBits != 8)
     return 0;
   double rows = 2 * whole * double(model.hidden);
-  double inside = tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
-  double chosen = experts ? sent : 0;
+  double inside = tokens * denseWidth(kind) / tp;
+  double chosen = kind.experts ? sent : 0;
   return (element - 1) *
          (rows + inside +
           chosen * double(model.expertWidth() + model.expertFfn));
@@ -136,59 +185,71 @@ double ActivationBytes::narrowInputs(bool experts) const {
 /// The inputs of norms that stand elsewhere than before a block: what blocks
 /// make, where a norm before them keeps the stream as well; queries and keys,
 /// unless they are normalised and rotated again.
-double ActivationBytes::furtherNorms(Recompute recompute) const {
+double ActivationBytes::furtherNorms(const LayerKind &kind,
+                                     Recompute recompute) const {
   double elements = 0;
   if (model.resultNorms && model.inputNorms)
-    elements += whole * double(model.hidden) * (model.attentionPerLayer() + 1);
+    elements += whole * double(model.hidden) * blocksOf(kind);
   bool headsAgain = recompute == Recompute::Selective &&
                     again.has(RecomputeModule::LayerNorm) &&
                     again.has(RecomputeModule::Pointwise);
   // The stream between the branches is not there, nor is a second norm.
-  if (model.parallelBranches)
+  bool isParallel = model.parallelBranches && hasTwoBranches(kind);
+  if (isParallel)
     elements -= whole * double(model.hidden);
-  double bytes = model.oneNorm ? -input() * whole * double(model.hidden) : 0;
+  double bytes =
+      isParallel && model.oneNorm ? -input() * whole * double(model.hidden) : 0;
   if (model.headNorms && !headsAgain)
     elements +=
-        model.attentionPerLayer() * tokens * double(model.headDim) *
+        kind.attention * tokens * double(model.headDim) *
         (double(model.heads) / tp + std::max(1.0, double(model.kvHeads) / tp));
   return element * elements + bytes;
 }
 
-double ActivationBytes::kept(bool experts, Recompute recompute) const {
+double ActivationBytes::kept(const LayerKind &kind, Recompute recompute) const {
   if (recompute == Recompute::Full)
     return whole * double(model.hidden) * element;
-  double bytes = model.attentionPerLayer() * attention(recompute);
-  if (model.stateSpace.blocks > 0)
-    bytes += model.stateSpacePerLayer() * stateSpace();
-  if (!experts)
-    bytes += mlp(double(model.ffn));
-  else
+  double bytes = 0;
+  if (kind.attention > 0)
+    bytes += kind.attention * attention(recompute);
+  if (kind.stateSpace > 0)
+    bytes += kind.stateSpace * stateSpace();
+  if (kind.experts)
     bytes += mlp(double(model.sharedFfn)) + routed();
-  bytes += furtherNorms(recompute) - narrowInputs(experts);
-  if (recompute == Recompute::Selective)
-    bytes -= inputsAgain(experts) + firstGemmsAgain(experts);
+  else if (kind.ffn > 0)
+    bytes += mlp(double(kind.ffn));
+  bytes += furtherNorms(kind, recompute) - narrowInputs(kind);
+  if (recompute != Recompute::Selective)
+    return bytes;
+  bytes -= inputsAgain(kind) + firstGemmsAgain(kind);
+  if (kind.stateSpace > 0)
+    bytes -= kind.stateSpace * stateSpaceAgain();
   return bytes;
 }
 
-/// Of the inputs of GEMMs, what is computed again: two norms' results, the
+/// Of the inputs of GEMMs, what is computed again: norms' results, the
 /// activation's and, in compiled programs, attention's.
-double ActivationBytes::inputsAgain(bool experts) const {
+double ActivationBytes::inputsAgain(const LayerKind &kind) const {
   RecomputeModule dense =
-      experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
+      kind.experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
   double elements = 0, bytes = 0;
   // What a norm behind a block makes is added and gone.
-  if (again.has(RecomputeModule::LayerNorm) && model.inputNorms)
-    bytes += (experts         ? input() + element
-              : model.oneNorm ? input()
-                              : 2 * input()) *
-             whole * double(model.hidden);
+  if (again.has(RecomputeModule::LayerNorm) && model.inputNorms) {
+    double norms = hasTwoBranches(kind) && model.oneNorm && !kind.experts
+                       ? 1
+                       : blocksOf(kind);
+    bytes +=
+        (kind.experts ? (norms - 1) * input() + element : norms * input()) *
+        whole * double(model.hidden);
+  }
   if (compiled && again.has(RecomputeModule::CoreAttention))
-    bytes +=
-        (element + code()) * tokens * double(model.heads * model.headDim) / tp;
+    bytes += kind.attention * (element + code()) * tokens *
+             double(model.heads * model.headDim) / tp;
+  if (kind.stateSpace > 0)
+    bytes += kind.stateSpace * normedAgain();
   if (again.intersects({RecomputeModule::Activation, dense}))
-    bytes +=
-        input() * tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
-  if (experts &&
+    bytes += input() * tokens * denseWidth(kind) / tp;
+  if (kind.experts &&
       again.intersects({RecomputeModule::Activation,
                         RecomputeModule::MoeActivation, RecomputeModule::Moe}))
     elements += held * double(model.expertFfn) / expertTp;
@@ -196,77 +257,91 @@ double ActivationBytes::inputsAgain(bool experts) const {
 }
 
 /// What an MLP's first GEMMs make, where they are computed again.
-double ActivationBytes::firstGemmsAgain(bool experts) const {
+double ActivationBytes::firstGemmsAgain(const LayerKind &kind) const {
   RecomputeModule dense =
-      experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
+      kind.experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
   double elements = 0;
   if (again.has(dense))
-    elements += tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
-  if (experts && again.has(RecomputeModule::Moe))
+    elements += tokens * denseWidth(kind) / tp;
+  if (kind.experts && again.has(RecomputeModule::Moe))
     elements += held * double(model.expertFfn) / expertTp;
   return element * (model.gated ? 2 : 1) * elements;
 }
 
-int64_t ActivationBytes::ofLayers(int64_t dense, int64_t experts) const {
-  double bytes = double(dense) * kept(false, plan.recompute);
-  if (experts > 0)
-    bytes += double(experts) * kept(true, plan.recompute);
-  return std::llround(bytes);
+int64_t ActivationBytes::ofLayers(std::span<const int64_t> layers) const {
+  return std::llround(
+      sumOf(layers, [&](auto &kind) { return kept(kind, plan.recompute); }));
 }
 
-int64_t ActivationBytes::ofWeightInputs(int64_t dense, int64_t experts) const {
+int64_t ActivationBytes::ofLayer(const LayerKind &kind) const {
+  return std::llround(kept(kind, plan.recompute));
+}
+
+int64_t ActivationBytes::ofWeightInputs(std::span<const int64_t> layers) const {
   if (plan.recompute == Recompute::Full)
     return 0;
-  return weightInputs(dense, experts) - ofInputsAgain(dense, experts);
+  return weightInputs(layers) - ofInputsAgain(layers);
 }
 
-int64_t ActivationBytes::ofInputsAgain(int64_t dense, int64_t experts) const {
-  double bytes = double(dense) * inputsAgain(false);
-  return std::llround(experts > 0 ? bytes + double(experts) * inputsAgain(true)
-                                  : bytes);
+int64_t ActivationBytes::ofInputsAgain(std::span<const int64_t> layers) const {
+  return std::llround(
+      sumOf(layers, [&](auto &kind) { return inputsAgain(kind); }));
 }
 
-/// The inputs of GEMMs: two norms, attention's result, the activation's.
-int64_t ActivationBytes::weightInputs(int64_t dense, int64_t experts) const {
+/// The inputs of GEMMs: norms, attention's result or a scan's, the
+/// activation's.
+int64_t ActivationBytes::weightInputs(std::span<const int64_t> layers) const {
   double q = double(model.heads * model.headDim) / tp;
-  double norms = model.oneNorm ? 1 : 2;
-  double own = norms * whole * double(model.hidden) + tokens * q;
-  double ffn = tokens * double(model.ffn) / tp;
-  double routed =
-      held * (double(model.hidden) + double(model.expertFfn) / expertTp) +
-      tokens * double(model.sharedFfn) / tp;
-  return std::llround(element * (double(dense) * (own + ffn) +
-                                 double(experts) * (own + routed)));
+  double inner = double(model.stateSpace.inner()) / tp;
+  double sum = sumOf(layers, [&](const LayerKind &kind) {
+    double norms = model.oneNorm && hasTwoBranches(kind) ? 1 : blocksOf(kind);
+    double mixers =
+        kind.attention * (tokens * q) + kind.stateSpace * (tokens * inner);
+    double own = norms * whole * double(model.hidden) + mixers;
+    if (!kind.experts)
+      return own + tokens * double(kind.ffn) / tp;
+    double routed =
+        held * (double(model.hidden) + double(model.expertFfn) / expertTp) +
+        tokens * double(model.sharedFfn) / tp;
+    return own + routed;
+  });
+  return std::llround(element * sum);
 }
 
 /// Of what GEMMs make; of those that end on the stream, gathered.
-int64_t ActivationBytes::ofWeightGradients(int64_t dense,
-                                           int64_t experts) const {
+int64_t
+ActivationBytes::ofWeightGradients(std::span<const int64_t> layers) const {
   double q = double(model.heads * model.headDim) / tp;
   double kv = std::max(1.0, double(model.kvHeads) / tp) * double(model.headDim);
   double wide = model.gated ? 2 : 1;
-  double own = tokens * (q + 2 * kv + double(model.hidden));
-  double ffn = tokens * (double(model.hidden) + wide * double(model.ffn) / tp);
-  double routed =
-      held * (double(model.hidden) + wide * double(model.expertFfn) / expertTp);
-  double sum = element *
-               (double(dense) * (own + ffn) + double(experts) * (own + routed));
+  const StateSpace &scans = model.stateSpace;
+  double scanned =
+      scans.localChannels(plan.tp) + double(scans.inner() + scans.heads) / tp;
+  double sum =
+      element * sumOf(layers, [&](const LayerKind &kind) {
+        double own =
+            kind.attention * (tokens * (q + 2 * kv + double(model.hidden))) +
+            kind.stateSpace * (tokens * (scanned + double(model.hidden)));
+        double ffn =
+            tokens * (double(model.hidden) + wide * double(kind.ffn) / tp);
+        double routed = held * (double(model.hidden) +
+                                wide * double(model.expertFfn) / expertTp);
+        return own + (kind.experts ? routed : kind.ffn > 0 ? ffn : 0);
+      });
   // What the backward pass made again lives as long.
   if (plan.recompute == Recompute::Full)
-    sum += double(weightInputs(dense, experts));
-  return std::llround(sum) + ofInputsAgain(dense, experts);
+    sum += double(weightInputs(layers));
+  return std::llround(sum) + ofInputsAgain(layers);
 }
 
-int64_t ActivationBytes::ofOneLayerAgain() const {
+int64_t ActivationBytes::ofLayerAgain(const LayerKind &kind) const {
   if (plan.recompute == Recompute::None)
     return 0;
-  bool experts = model.experts > 0;
-  return std::llround(kept(experts, Recompute::None) -
-                      kept(experts, plan.recompute));
+  return std::llround(kept(kind, Recompute::None) - kept(kind, plan.recompute));
 }
 
-double ActivationBytes::ofRoutedBackward() const {
-  if (model.experts == 0)
+double ActivationBytes::ofRoutedBackward(const LayerKind &kind) const {
+  if (!kind.experts)
     return 0;
   double row = double(model.hidden),
          inside = double(model.expertFfn) / expertTp;
@@ -276,15 +351,42 @@ double ActivationBytes::ofRoutedBackward() const {
   return element * (held * most - sent * row);
 }
 
-double ActivationBytes::ofWidened() const {
+double ActivationBytes::ofScanBackward(bool frees) const {
+  const StateSpace &shape = model.stateSpace;
+  double inner = double(shape.inner()) / tp;
+  bool hasGroups = shape.normGroups > 1;
+  double maps = shape.localChannels(plan.tp) - inner;
+  // Parts of a gathered norm's gradient do not take the place of the gate.
+  bool isApart = hasGroups || (!frees && shape.gathersNorm(plan.tp));
+  double elements = maps + double(shape.heads) / tp + (isApart ? 2 : 1) * inner;
+  bool all = frees || plan.recompute == Recompute::Full;
+  auto give = [&](RecomputeModules makers, double width) {
+    if (all || again.intersects(makers))
+      elements -= width;
+  };
+  give({RecomputeModule::Activation, RecomputeModule::Mlp}, gatedWidth());
+  give({RecomputeModule::LayerNorm}, inner);
+  if (hasGroups) {
+    give({RecomputeModule::Pointwise}, inner);
+    give({RecomputeModule::CoreAttention}, inner);
+  }
+  return tokens * (4 * shape.gradientWorkspace() / tp + element * elements);
+}
+
+double ActivationBytes::ofGatheredNorm() const {
+  if (!model.stateSpace.gathersNorm(plan.tp))
+    return 0;
+  double wide = plan.recompute == Recompute::Full ? 3 : 2;
+  return tokens * element * wide * double(model.stateSpace.inner());
+}
+
+double ActivationBytes::ofWidened(const LayerKind &kind) const {
   if (!compiled || step.block == 0)
     return 0;
-  double row = double(model.hidden), inside = double(model.ffn) / tp;
-  if (model.experts > 0)
-    inside = double(model.sharedFfn) / tp;
+  double row = double(model.hidden), inside = denseWidth(kind) / tp;
   inside = std::max(inside, double(model.heads * model.headDim) / tp);
   double most = tokens * (row + inside) + row * inside;
-  if (model.experts > 0) {
+  if (kind.experts) {
     double ffn = double(model.expertFfn) / expertTp;
     double local = double(model.experts) / double(plan.ep);
     most = std::max(most, held * (row + ffn) + local * row * ffn);

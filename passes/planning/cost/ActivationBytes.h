@@ -29,6 +29,8 @@
 
 #include "passes/planning/cost/ParallelPlan.h"
 
+#include <span>
+
 namespace hocket::planning {
 
 class ActivationBytes {
@@ -39,48 +41,82 @@ public:
                   const ParallelPlan &plan, bool fused = true,
                   bool compiled = false);
 
-  /// Kept by layers, as plan.recompute has it.
-  int64_t ofLayers(int64_t dense, int64_t experts) const;
+  /// Kept by layers, as plan.recompute has it: `layers` is how many there are
+  /// of each kind (LayerKinds).
+  int64_t ofLayers(std::span<const int64_t> layers) const;
+  int64_t ofLayer(const LayerKind &kind) const;
   /// Of those, what weight gradients need; and the gradients that they need,
   /// which a split backward keeps from B to W.
-  int64_t ofWeightInputs(int64_t dense, int64_t experts) const;
-  int64_t ofWeightGradients(int64_t dense, int64_t experts) const;
+  int64_t ofWeightInputs(std::span<const int64_t> layers) const;
+  int64_t ofWeightGradients(std::span<const int64_t> layers) const;
   /// A row of the stream for each token, as the tensor axis gathers it.
   double ofStream() const { return tokens * double(model.hidden) * element; }
   /// Beside those, of the layer whose backward runs: all that it computes
   /// again. 0 where nothing is.
-  int64_t ofOneLayerAgain() const;
+  int64_t ofLayerAgain(const LayerKind &kind) const;
   /// Beside its residuals, of a layer with experts whose backward runs: the
   /// gradients of rows and of what the activation made, where the rows that
   /// came back are gone; or, with a gate, both gradients of the rows, when what
   /// it was made of is. 0 without experts.
-  double ofRoutedBackward() const;
+  double ofRoutedBackward(const LayerKind &kind) const;
+  /// Beside its residuals and what is on the stream, of a layer whose scan goes
+  /// back: what that works in, and gradients, less what the gate and the norm
+  /// have given up: with `frees` of their residuals, else of what was made
+  /// again.
+  double ofScanBackward(bool frees) const;
+  /// The same where a gated norm goes back whose rows ranks hold in parts: its
+  /// gradients, gathered, and what it makes again.
+  double ofGatheredNorm() const;
   /// What blocks of 8 bits stand for, while a GEMM of a layer reads it: its
   /// rows on the stream and inside, and its weight. 0 without blocks.
-  double ofWidened() const;
+  double ofWidened(const LayerKind &kind) const;
   /// The logits, once in 16 and once in 32 bits, and their gradient.
   int64_t ofLoss() const;
 
 private:
-  double kept(bool experts, Recompute recompute) const;
+  double kept(const LayerKind &kind, Recompute recompute) const;
   double attention(Recompute recompute) const;
   double headsOfToken() const;
   double stateSpace() const;
+  double stateSpaceAgain() const;
+  double normedAgain() const;
+  double gatedWidth() const;
   double mlp(double width) const;
   double routed() const;
-  double furtherNorms(Recompute recompute) const;
-  double inputsAgain(bool experts) const;
-  double firstGemmsAgain(bool experts) const;
-  int64_t ofInputsAgain(int64_t dense, int64_t experts) const;
+  double furtherNorms(const LayerKind &kind, Recompute recompute) const;
+  double inputsAgain(const LayerKind &kind) const;
+  double firstGemmsAgain(const LayerKind &kind) const;
+  int64_t ofInputsAgain(std::span<const int64_t> layers) const;
   double choice() const;
   double input() const;
   double code() const;
-  double blockedInputs(bool experts) const;
-  double narrowInputs(bool experts) const;
-  int64_t weightInputs(int64_t dense, int64_t experts) const;
+  double blockedInputs(const LayerKind &kind) const;
+  double narrowInputs(const LayerKind &kind) const;
+  int64_t weightInputs(std::span<const int64_t> layers) const;
+  /// Blocks of a layer, each with a norm of its own.
+  static double blocksOf(const LayerKind &kind) {
+    return kind.attention + kind.stateSpace + (kind.hasFeedForward() ? 1 : 0);
+  }
+  static bool hasTwoBranches(const LayerKind &kind) {
+    return kind.attention + kind.stateSpace > 0 && kind.hasFeedForward();
+  }
+  /// Of the MLP that all tokens go through.
+  double denseWidth(const LayerKind &kind) const {
+    return double(kind.experts ? model.sharedFfn : kind.ffn);
+  }
+  /// `of(kind)` for each of the layers.
+  template <typename Of>
+  double sumOf(std::span<const int64_t> layers, Of of) const {
+    double sum = 0;
+    for (size_t kind = 0; kind < layers.size(); ++kind)
+      if (layers[kind] > 0)
+        sum += double(layers[kind]) * of(kinds[kind]);
+    return sum;
+  }
   double mask() const { return model.dropout ? 1 : 0; }
 
   const ModelShape &model;
+  LayerKinds kinds;
   const StepShape &step;
   const ParallelPlan &plan;
   bool fused, compiled;

@@ -58,12 +58,18 @@ public:
   /// What rings take besides bytes where programs that Hocket compiles gather,
   /// or scatter, each matrix of a rank's layers by itself, as ZeRO-2 and -3 do.
   double starts(const ModelShape &model) const {
-    double layers = double(model.layers) / double(plan.pp);
-    double experts = double(model.expertLayers()) / double(plan.pp);
-    double ffn = double(model.matrices()), attention = 4;
-    return times.allGather(0, dense) *
-               (layers * attention + (layers - experts) * ffn) +
-           times.allGather(0, expert) * experts * ffn;
+    double ffn = double(model.matrices()), attention = 4, stateSpace = 6;
+    LayerKinds kinds(model);
+    double own = 0, ofExperts = 0;
+    for (size_t i = 0; i < kinds.size(); ++i) {
+      const LayerKind &kind = kinds[i];
+      double layers = double(kinds.layersOf(i)) / double(plan.pp);
+      own += layers * (kind.attention * attention +
+                       kind.stateSpace * stateSpace + (kind.ffn > 0 ? ffn : 0));
+      ofExperts += kind.experts ? layers * ffn : 0;
+    }
+    return times.allGather(0, dense) * own +
+           times.allGather(0, expert) * ofExperts;
   }
 
   /// A copy of the tied embedding is summed with the first stage's.

@@ -72,7 +72,7 @@ void BlockWork::addGemm(double seconds) {
   launch(work.backward, 1 + step.trained());
 }
 
-void BlockWork::moved(double forwardBytes, double backwardBytes, int ops) {
+void BlockWork::moved(double forwardBytes, double backwardBytes, double ops) {
   work.forward.memory += times.memory(forwardBytes);
   work.backward.memory += times.memory(backwardBytes);
   launch(work.forward, ops);

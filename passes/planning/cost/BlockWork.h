@@ -33,7 +33,7 @@ protected:
   void gemm(const cluster::Gemm &gemm, double share = 1);
   void addGemm(double seconds);
   /// `ops` kernels forward and twice as many backward, which move bytes.
-  void moved(double forwardBytes, double backwardBytes, int ops);
+  void moved(double forwardBytes, double backwardBytes, double ops);
   /// What brings a row-parallel GEMM's sums together, forward, and the gradient
   /// of a column-parallel one's input, backward.
   /// Of what a block makes and, backward, of what it reads; a share of each.

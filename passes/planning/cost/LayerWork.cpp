@@ -20,8 +20,10 @@ class LayerPricer : public BlockWork {
 public:
   using BlockWork::BlockWork;
 
-  /// Norm, query/key/value, attention, projection, dropout and residual.
-  void attentionBlock();
+  /// Norm, query/key/value, attention, projection, dropout and residual;
+  /// without `ends` all of it but the projection, and what brings its sums
+  /// together.
+  void attentionBlock(const LayerKind &kind, bool ends = true);
   void resultNorm();
   void secondCollective();
   void denseBlock(double ffn);
@@ -31,7 +33,9 @@ public:
   void embedding();
   void head();
   void prediction();
-  void modules(RecomputeModules modules, bool experts);
+  void attention(const LayerKind &kind);
+  /// But for attention and Mamba-2 blocks.
+  void modules(RecomputeModules modules, const LayerKind &kind);
 
 private:
   /// One that compiled programs never compute in 8 bits.
@@ -50,7 +54,6 @@ private:
                       bool alongTokens);
   void unfusedAttention(double span);
   void fusedAttention(double span, double share);
-  void attention();
   void contextCollective();
   void expertCollective(double seconds);
   double heldRows() const;
@@ -167,28 +170,30 @@ void LayerPricer::fusedAttention(double span, double share) {
   launch(work.backward, 2 * share);
 }
 
-void LayerPricer::attention() {
-  double all = double(step.sequence), share = model.windowShare();
-  double span = std::min(all, double(model.window));
+void LayerPricer::attention(const LayerKind &kind) {
+  double all = double(step.sequence), share = kind.windowShare;
+  double span = std::min(all, double(kind.window));
   if (times.software().attention() == 0)
-    return unfusedAttention(model.window ? span : all);
+    return unfusedAttention(kind.window ? span : all);
   if (share > 0)
     fusedAttention(span, share);
   if (share < 1)
     fusedAttention(all, 1 - share);
 }
 
-void LayerPricer::attentionBlock() {
+void LayerPricer::attentionBlock(const LayerKind &kind, bool ends) {
   double q = double(model.heads * model.headDim) / tp;
   double groups = std::max(1.0, double(model.kvHeads) / tp);
   double kv = groups * double(model.headDim);
   gemm({tokens, q + 2 * kv, hidden});
   contextCollective();
-  attention();
-  gemm({tokens, hidden, q});
+  attention(kind);
+  if (ends)
+    gemm({tokens, hidden, q});
   quantize({tokens * (hidden + q), 2}, {tokens * (q + 2 * kv + hidden), 4},
            {hidden * (2 * q + 2 * kv), 4});
-  tensorCollective();
+  if (ends)
+    tensorCollective();
   // Norm: reads and writes. Bias, dropout and residual: two reads, one write
   // and a mask. Biases, transposes or rotary: the heads, read and written.
   double row = element * whole * hidden,
@@ -307,21 +312,22 @@ void LayerPricer::expertCollective(double seconds) {
   }
 }
 
-void LayerPricer::modules(RecomputeModules modules, bool experts) {
-  double up = model.gated ? 2 : 1, bytes = 0;
-  int ops = 0;
-  if (modules.has(RecomputeModule::CoreAttention))
-    attention();
+void LayerPricer::modules(RecomputeModules modules, const LayerKind &kind) {
+  bool experts = kind.experts;
+  double up = model.gated ? 2 : 1, bytes = 0, ops = 0;
   if (modules.has(RecomputeModule::LayerNorm)) {
-    bytes += 4 * element * whole * hidden;
-    ops += 2;
+    double norms =
+        kind.attention + kind.stateSpace + (kind.hasFeedForward() ? 1 : 0);
+    bytes += 2 * norms * element * whole * hidden;
+    ops += norms;
   }
   RecomputeModule dense =
       experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
-  double ffn = double(experts ? model.sharedFfn : model.ffn) / tp;
+  double ffn = double(experts ? model.sharedFfn : kind.ffn) / tp;
   if (modules.has(dense) && ffn > 0)
     gemm({tokens, up * ffn, hidden});
-  if (modules.intersects({RecomputeModule::Activation, dense})) {
+  if (modules.intersects({RecomputeModule::Activation, dense}) &&
+      kind.hasFeedForward()) {
     bytes += element * (up + 1) * ffn * tokens;
     ++ops;
   }
@@ -368,34 +374,34 @@ void LayerPricer::prediction() {
 
 } // namespace
 
-/// Of a layer, what mixes tokens: in the mean of layers where they differ.
+/// Of a layer, what mixes tokens.
 static PassWork mixers(const ModelShape &model, const StepShape &step,
-                       const ParallelPlan &plan, const cluster::OpTimes &times,
-                       bool compiled) {
+                       const ParallelPlan &plan, const LayerKind &kind,
+                       const cluster::OpTimes &times, bool compiled) {
   PassWork work;
-  if (model.latent.keyValueRank > 0) {
+  if (kind.attention > 0 && model.latent.keyValueRank > 0) {
     work = latentAttentionWork(model, step, plan, times);
-  } else {
-    LayerPricer pricer(model, step, plan, times, compiled);
-    pricer.attentionBlock();
+  } else if (kind.attention > 0) {
+    LayerPricer pricer(model, step, plan, times, compiled && kind.experts);
+    pricer.attentionBlock(kind);
     work = pricer.result();
   }
-  work = work * model.attentionPerLayer();
-  if (model.stateSpace.blocks > 0)
+  work = work * kind.attention;
+  if (kind.stateSpace > 0)
     work +=
-        stateSpaceWork(model, step, plan, times) * model.stateSpacePerLayer();
+        stateSpaceWork(model, step, plan, times, compiled) * kind.stateSpace;
   return work;
 }
 
 PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
-                             const ParallelPlan &plan, bool experts,
+                             const ParallelPlan &plan, const LayerKind &kind,
                              const cluster::OpTimes &times, bool compiled) {
-  LayerPricer pricer(model, step, plan, times, compiled);
-  if (experts)
+  LayerPricer pricer(model, step, plan, times, compiled && kind.experts);
+  if (kind.experts)
     pricer.expertBlock();
-  else
-    pricer.denseBlock(double(model.ffn));
-  PassWork work = mixers(model, step, plan, times, compiled);
+  else if (kind.ffn > 0)
+    pricer.denseBlock(double(kind.ffn));
+  PassWork work = mixers(model, step, plan, kind, times, compiled);
   work += pricer.result();
   if (plan.recompute == Recompute::Full)
     work.again = work.forward;
@@ -403,21 +409,35 @@ PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
 }
 
 Work planning::neededAgainWork(const ModelShape &model, const StepShape &step,
-                               const ParallelPlan &plan,
+                               const ParallelPlan &plan, const LayerKind &kind,
                                const cluster::OpTimes &times) {
   LayerPricer pricer(model, step, plan, times, false);
-  pricer.attentionBlock();
-  pricer.denseInside(double(model.ffn));
-  return pricer.result().forward;
+  if (kind.attention > 0)
+    pricer.attentionBlock(kind, kind.ffn > 0);
+  if (kind.ffn > 0)
+    pricer.denseInside(double(kind.ffn));
+  Work work = pricer.result().forward;
+  if (kind.stateSpace > 0)
+    work += stateSpaceAgainWork(model, step, plan, times, kind.ffn > 0);
+  return work;
 }
 
 Work planning::modulesWork(const ModelShape &model, const StepShape &step,
-                           const ParallelPlan &plan, bool experts,
+                           const ParallelPlan &plan, const LayerKind &kind,
                            const cluster::OpTimes &times,
-                           RecomputeModules modules) {
+                           RecomputeModules modules, bool compiled) {
+  Work work;
+  if (modules.has(RecomputeModule::CoreAttention) && kind.attention > 0) {
+    LayerPricer attention(model, step, plan, times, false);
+    attention.attention(kind);
+    work = attention.result().forward * kind.attention;
+  }
+  if (compiled && kind.stateSpace > 0)
+    work += stateSpaceModulesWork(model, step, plan, times, modules);
   LayerPricer pricer(model, step, plan, times, false);
-  pricer.modules(modules, experts);
-  return pricer.result().forward;
+  pricer.modules(modules, kind);
+  work += pricer.result().forward;
+  return work;
 }
 
 PassWork planning::inputWork(const ModelShape &model, const StepShape &step,

@@ -53,24 +53,26 @@ struct PassWork {
   double backwardSeconds() const;
 };
 
-/// One layer. `experts`: whether it has any; `compiled`: those of programs that
-/// Hocket compiles gather tokens where published systems exchange rows, and
-/// send each row where those send a token once to a machine.
+/// One layer. `compiled`: experts of programs that Hocket compiles gather
+/// tokens where published systems exchange rows, and send each row where those
+/// send a token once to a machine; and their scans go token by token.
 PassWork layerWork(const ModelShape &model, const StepShape &step,
-                   const ParallelPlan &plan, bool experts,
-                   const cluster::OpTimes &times, bool compiled = false);
+                   const ParallelPlan &plan, const LayerKind &kind,
+                   const cluster::OpTimes &times, bool compiled);
 
-/// Of a dense layer's forward, what full recompute makes again in programs that
-/// Hocket compiles: its result is the next layer's input, which is kept.
-/// Published systems make it again too, as layerWork has it.
+/// Of the forward of a layer without experts, what full recompute makes again
+/// in programs that Hocket compiles: its result is the next layer's input,
+/// which is kept. Published systems make it again too, as layerWork has it.
 Work neededAgainWork(const ModelShape &model, const StepShape &step,
-                     const ParallelPlan &plan, const cluster::OpTimes &times);
+                     const ParallelPlan &plan, const LayerKind &kind,
+                     const cluster::OpTimes &times);
 
 /// Of a layer's forward, `modules` alone: what selective recompute makes again.
 /// Of the module pointwise, whose ops are parts of others' kernels, nothing.
 Work modulesWork(const ModelShape &model, const StepShape &step,
-                 const ParallelPlan &plan, bool experts,
-                 const cluster::OpTimes &times, RecomputeModules modules);
+                 const ParallelPlan &plan, const LayerKind &kind,
+                 const cluster::OpTimes &times, RecomputeModules modules,
+                 bool compiled);
 
 /// The embedding.
 PassWork inputWork(const ModelShape &model, const StepShape &step,

@@ -20,10 +20,17 @@ public:
   using BlockWork::BlockWork;
 
   void stateSpace();
+  void compiledStateSpace(bool ends);
+  void stateSpaceModules(RecomputeModules modules);
   void latentAttention();
 
 private:
   void scan(double inner, double both);
+  void recurrence();
+  void gatedNorm();
+  /// Of a rank's part of a Mamba-2 block.
+  double inner() const { return double(model.stateSpace.inner()) / tp; }
+  double channels() const { return model.stateSpace.localChannels(plan.tp); }
   void attend();
   /// Rows of the stream: the norm, and what is added to it, as of attention in
   /// LayerWork.cpp.
@@ -77,6 +84,81 @@ void MixerPricer::scan(double inner, double both) {
   }
 }
 
+void MixerPricer::compiledStateSpace(bool ends) {
+  const StateSpace &shape = model.stateSpace;
+  double maps = channels() - inner();
+  for (double width :
+       {inner(), inner(), maps / 2, maps / 2, double(shape.heads) / tp})
+    gemm({tokens, width, hidden});
+  // The convolutions of x, B and C, and an activation behind each.
+  double row = element * tokens * channels();
+  moved(4 * row, 8 * row, 6);
+  recurrence();
+  gatedNorm();
+  if (ends)
+    gemm({tokens, hidden, inner()});
+  // Ranks that share groups add up what x, the gate, steps and maps give the
+  // stream one by one.
+  if (ends)
+    tensorCollective(1, shape.groups % plan.tp == 0 ? 1 : 5);
+  stream();
+}
+
+/// Token by token: a kernel is bound by its FLOPs or by its bytes. Backward the
+/// workspace is written by one kernel and read by the next.
+void MixerPricer::recurrence() {
+  const StateSpace &shape = model.stateSpace;
+  double row = element * tokens;
+  double read = row * (inner() + channels() + double(shape.heads) / tp);
+  double worked = 4 * tokens * shape.gradientWorkspace() / tp;
+  double flops = tokens * shape.recurrenceFlops() / tp;
+  double gradient = tokens * shape.recurrenceGradientFlops() / tp;
+  work.forward.attention += std::max(times.vector(flops), times.memory(read));
+  work.backward.attention +=
+      std::max(times.vector(gradient), times.memory(2 * read + 2 * worked));
+  launch(work.forward, 1);
+  launch(work.backward, 6);
+}
+
+/// The gate's product and the norm of it. Groups that several ranks have are
+/// gathered; backward, so are their gradients.
+void MixerPricer::gatedNorm() {
+  const StateSpace &shape = model.stateSpace;
+  double row = element * tokens * inner();
+  double parts = shape.normGroups > 1 ? 2 : 1;
+  moved((3 + 2 * parts) * row, (5 + 3 * parts) * row, 1 + parts);
+  int64_t ranks = std::max<int64_t>(1, plan.tp / shape.normGroups);
+  if (ranks == 1)
+    return;
+  double link = times.allGather(row * double(ranks), {ranks, 1});
+  work.forward.tensor += link;
+  work.backward.tensor += 2 * link;
+  work.forward.host += times.software().host_collective_seconds();
+  work.backward.host += 2 * times.software().host_collective_seconds();
+}
+
+void MixerPricer::stateSpaceModules(RecomputeModules modules) {
+  double row = element * tokens, bytes = 0, ops = 0;
+  auto add = [&](RecomputeModules made, double read) {
+    if (!modules.intersects(made))
+      return;
+    bytes += row * read;
+    ++ops;
+  };
+  bool hasGroups = model.stateSpace.normGroups > 1;
+  add({RecomputeModule::Pointwise}, 2 * channels());
+  add({RecomputeModule::Activation}, 2 * channels());
+  add({RecomputeModule::Activation, RecomputeModule::Mlp}, 3 * inner());
+  add({RecomputeModule::LayerNorm}, 2 * inner());
+  if (hasGroups)
+    add({RecomputeModule::Pointwise}, 2 * inner());
+  moved(bytes, 0, ops);
+  if (modules.has(RecomputeModule::Mlp))
+    gemm({tokens, inner(), hidden});
+  if (modules.has(RecomputeModule::CoreAttention))
+    recurrence();
+}
+
 void MixerPricer::latentAttention() {
   const LatentAttention &shape = model.latent;
   double heads = double(model.heads) / tp;
@@ -124,10 +206,33 @@ void MixerPricer::attend() {
 PassWork planning::stateSpaceWork(const ModelShape &model,
                                   const StepShape &step,
                                   const ParallelPlan &plan,
-                                  const cluster::OpTimes &times) {
-  MixerPricer pricer(model, step, plan, times, false);
-  pricer.stateSpace();
+                                  const cluster::OpTimes &times,
+                                  bool compiled) {
+  MixerPricer pricer(model, step, plan, times, compiled);
+  if (compiled)
+    pricer.compiledStateSpace(/*ends=*/true);
+  else
+    pricer.stateSpace();
   return pricer.result();
+}
+
+Work planning::stateSpaceAgainWork(const ModelShape &model,
+                                   const StepShape &step,
+                                   const ParallelPlan &plan,
+                                   const cluster::OpTimes &times, bool ends) {
+  MixerPricer pricer(model, step, plan, times, true);
+  pricer.compiledStateSpace(ends);
+  return pricer.result().forward;
+}
+
+Work planning::stateSpaceModulesWork(const ModelShape &model,
+                                     const StepShape &step,
+                                     const ParallelPlan &plan,
+                                     const cluster::OpTimes &times,
+                                     RecomputeModules modules) {
+  MixerPricer pricer(model, step, plan, times, true);
+  pricer.stateSpaceModules(modules);
+  return pricer.result().forward;
 }
 
 PassWork planning::latentAttentionWork(const ModelShape &model,

@@ -11,6 +11,11 @@
 using namespace hocket;
 using namespace hocket::planning;
 
+double StateSpace::localChannels(int64_t tp) const {
+  double local = std::max(1.0, double(groups) / double(tp));
+  return double(inner()) / double(tp) + 2 * local * double(state);
+}
+
 double StateSpace::parameters(int64_t hidden) const {
   double in = double(2 * inner() + 2 * groups * state + heads);
   // The convolution with its bias, three numbers a head, the gated norm.
@@ -18,16 +23,27 @@ double StateSpace::parameters(int64_t hidden) const {
   return double(hidden) * (in + double(inner())) + small;
 }
 
+double StateSpace::sharedParameters(int64_t hidden, int64_t tp) const {
+  double more = localChannels(tp) - double(channels()) / double(tp);
+  return more * double(hidden + convolution + 1);
+}
+
 double StateSpace::scanFlops() const {
   double square = double(chunk) * double(groups * state + inner());
   return 2 * square + 4 * double(inner() * state);
 }
 
-double ModelShape::windowShare() const {
-  if (window == 0)
-    return 0;
-  int64_t blocks = attentionBlocks ? attentionBlocks : layers;
-  return windowBlocks ? double(windowBlocks) / double(blocks) : 1;
+double StateSpace::recurrenceFlops() const {
+  return 5 * double(inner() * state);
+}
+
+double StateSpace::recurrenceGradientFlops() const {
+  return (5 + 7) * double(inner() * state);
+}
+
+/// Of each head its part of the maps' gradients, and three numbers.
+double StateSpace::gradientWorkspace() const {
+  return double(heads * (2 * state + 3));
 }
 
 double ModelShape::scoreWidth() const {
@@ -51,23 +67,21 @@ double ModelShape::attentionParameters() const {
   return h * (q + 2 * kv) + q * h;
 }
 
-double ModelShape::mixerParameters() const {
-  return attentionPerLayer() * attentionParameters() +
-         stateSpacePerLayer() * stateSpace.parameters(hidden);
-}
-
 /// Matrices to and from the width that experts work on.
 static double latentParameters(const ModelShape &model) {
   return 2 * double(model.hidden) * double(model.expertLatent);
 }
 
-double ModelShape::sharedParameters(bool expertLayer) const {
+double ModelShape::sharedParameters(const LayerKind &kind) const {
   double h = double(hidden);
-  double norms = h * (1 + attentionPerLayer() + stateSpacePerLayer());
-  double mlp = expertLayer ? h * double(sharedFfn) * double(matrices()) +
-                                 h * double(experts) + latentParameters(*this)
-                           : h * double(ffn) * double(matrices());
-  return mixerParameters() + mlp + norms;
+  double mixers = kind.attention * attentionParameters() +
+                  kind.stateSpace * stateSpace.parameters(hidden);
+  double blocks = kind.hasFeedForward() ? 1 : 0;
+  double norms = h * (blocks + kind.attention + kind.stateSpace);
+  double mlp = kind.experts ? h * double(sharedFfn) * double(matrices()) +
+                                  h * double(experts) + latentParameters(*this)
+                            : h * double(kind.ffn) * double(matrices());
+  return mixers + mlp + norms;
 }
 
 double ModelShape::expertParameters() const {
@@ -84,46 +98,99 @@ double ModelShape::headParameters() const {
 }
 
 double ModelShape::parameters() const {
-  double experts = double(expertLayers());
-  double dense = double(layers) - experts;
-  return dense * sharedParameters(false) +
-         double(predicted * 2 * hidden * hidden) +
-         experts * (sharedParameters(true) + expertParameters()) +
-         embeddingParameters() + headParameters();
+  LayerKinds kinds(*this);
+  double sum = double(predicted * 2 * hidden * hidden) + embeddingParameters() +
+               headParameters();
+  for (size_t kind = 0; kind < kinds.size(); ++kind) {
+    double each = sharedParameters(kinds[kind]);
+    if (kinds[kind].experts)
+      each += expertParameters();
+    sum += double(kinds.layersOf(kind)) * each;
+  }
+  return sum;
 }
 
-/// The mean over attention blocks of the tokens that one sees, before the half
-/// that is not causal is left out.
-static double meanSpan(const ModelShape &model, const StepShape &step) {
-  double all = double(step.sequence), share = model.windowShare();
-  return (1 - share) * all + share * std::min(double(model.window), all);
+LayerKinds::LayerKinds(const ModelShape &model) : model(model) {
+  if (!model.kinds.empty())
+    return;
+  LayerKind &dense = own[0];
+  double layers = double(model.layers);
+  if (model.attentionBlocks)
+    dense.attention = double(model.attentionBlocks) / layers;
+  dense.stateSpace = double(model.stateSpace.blocks) / layers;
+  dense.window = model.window;
+  double blocks =
+      model.attentionBlocks ? double(model.attentionBlocks) : layers;
+  if (model.window > 0)
+    dense.windowShare =
+        model.windowBlocks ? double(model.windowBlocks) / blocks : 1;
+  dense.ffn = model.ffn;
+  if (model.experts == 0)
+    return;
+  count = 2;
+  own[1] = dense;
+  own[1].ffn = 0;
+  own[1].experts = true;
+}
+
+int64_t LayerKinds::layersOf(size_t kind, int64_t first, int64_t end) const {
+  if (size() == 1)
+    return end - first;
+  if (!model.kinds.empty())
+    return std::count(model.kindOf.begin() + first, model.kindOf.begin() + end,
+                      uint32_t(kind));
+  int64_t experts =
+      std::max<int64_t>(0, end - std::max(first, model.denseLayers));
+  return kind == 1 ? experts : end - first - experts;
+}
+
+bool LayerKinds::hasStateSpace() const {
+  return std::ranges::any_of(
+      all(), [](const LayerKind &kind) { return kind.stateSpace > 0; });
+}
+
+/// The mean over a kind's attention blocks of the tokens that one sees, before
+/// the half that is not causal is left out.
+static double meanSpan(const LayerKind &kind, const StepShape &step) {
+  double all = double(step.sequence), share = kind.windowShare;
+  return (1 - share) * all + share * std::min(double(kind.window), all);
+}
+
+/// Numbers of a layer that each token is multiplied with.
+static double gemmParameters(const ModelShape &model, const LayerKind &kind) {
+  double h = double(model.hidden), f = double(model.matrices());
+  const StateSpace &scans = model.stateSpace;
+  double each = double(model.expertWidth() * model.topK * model.expertFfn) +
+                h * double(model.sharedFfn);
+  double experts =
+      f * each + h * double(model.experts) + latentParameters(model);
+  return kind.attention * model.attentionParameters() +
+         kind.stateSpace * h *
+             double(3 * scans.inner() + 2 * scans.groups * scans.state +
+                    scans.heads) +
+         (kind.experts ? experts : f * h * double(kind.ffn));
 }
 
 static double flops(const ModelShape &model, const StepShape &step,
                     double square) {
   double h = double(model.hidden), tokens = step.tokens();
-  double f = double(model.matrices()), predicted = double(model.predicted);
-  double layers = double(model.layers);
-  double expertLayers = double(model.expertLayers());
-  double dense = layers - expertLayers;
-  double each = double(model.expertWidth() * model.topK * model.expertFfn) +
-                h * double(model.sharedFfn);
-  double experts =
-      f * each + h * double(model.experts) + latentParameters(model);
+  double predicted = double(model.predicted);
+  double gemms =
+      predicted * 2 * h * h + (1 + predicted) * h * double(model.vocab);
+  double scores = 0, scan = 0;
+  LayerKinds kinds(model);
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const LayerKind &kind = kinds[i];
+    double layers = double(kinds.layersOf(i));
+    gemms += layers * gemmParameters(model, kind);
+    scores += layers * kind.attention * meanSpan(kind, step);
+    scan += layers * kind.stateSpace;
+  }
   const StateSpace &scans = model.stateSpace;
-  double attentions = layers * model.attentionPerLayer();
-  double blocks = layers * model.stateSpacePerLayer();
-  double gemms = attentions * model.attentionParameters() +
-                 blocks * h *
-                     double(3 * scans.inner() + 2 * scans.groups * scans.state +
-                            scans.heads) +
-                 dense * f * h * double(model.ffn) + expertLayers * experts +
-                 predicted * 2 * h * h +
-                 (1 + predicted) * h * double(model.vocab);
-  double scores =
-      tokens * meanSpan(model, step) * attentions * model.scoreWidth();
-  double scan = 21 * tokens * blocks * double(scans.inner() * scans.state);
-  return (4 + 2 * step.trained()) * tokens * gemms + square * scores + scan;
+  return (4 + 2 * step.trained()) * tokens * gemms +
+         square * tokens * scores * model.scoreWidth() +
+         3 * kFlopsOfState * tokens * scan *
+             double(scans.inner() * scans.state);
 }
 
 double planning::modelFlops(const ModelShape &model, const StepShape &step) {
@@ -152,9 +219,15 @@ Status planning::checkShapes(const ModelShape &model, const StepShape &step) {
   if (model.heads % model.kvHeads != 0)
     return invalidArgument("key/value heads divide the query heads");
   const StateSpace &scans = model.stateSpace;
-  if (scans.blocks > 0 && (std::min({scans.heads, scans.headDim, scans.state,
-                                     scans.groups, scans.chunk}) < 1 ||
-                           scans.heads % scans.groups != 0))
+  bool isListed = int64_t(model.kindOf.size()) == model.layers;
+  if (!model.kinds.empty() &&
+      (!isListed ||
+       *std::ranges::max_element(model.kindOf) >= model.kinds.size()))
+    return invalidArgument("each of the layers has one of their kinds");
+  if (LayerKinds(model).hasStateSpace() &&
+      (std::min({scans.heads, scans.headDim, scans.state, scans.groups,
+                 scans.chunk}) < 1 ||
+       scans.heads % scans.groups != 0))
     return invalidArgument("a state-space block has heads, a state and groups "
                            "that divide the heads");
   return okStatus();

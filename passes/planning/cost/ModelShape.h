@@ -16,7 +16,9 @@
 
 #include "base/Status.h"
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,16 +46,50 @@ struct StateSpace {
   int64_t state = 0;  ///< Of each channel: N.
   int64_t groups = 0; ///< Of heads that share B and C.
   int64_t convolution = 4;
-  int64_t chunk = 128; ///< Tokens; of Megatron-Core's mixer.
+  int64_t chunk = 128;    ///< Tokens; of Megatron-Core's mixer.
+  int64_t normGroups = 1; ///< Parts of inner, each with a norm of its own.
 
   int64_t inner() const { return heads * headDim; }
   /// What is convolved: x, B and C.
   int64_t channels() const { return inner() + 2 * groups * state; }
+  /// Whether the norm is of all of inner and `tp` ranks gather it: programs
+  /// make its output matrix's gradient whole then.
+  bool gathersNorm(int64_t tp) const { return normGroups == 1 && tp > 1; }
+  /// Of x, B and C what one of `tp` ranks has: groups are whole.
+  double localChannels(int64_t tp) const;
   double parameters(int64_t hidden) const;
+  /// What each of `tp` ranks has beside its share of these: groups that it
+  /// shares with others.
+  double sharedParameters(int64_t hidden, int64_t tp) const;
   /// FLOPs of the recurrence, of one token and forward, as the chunked
   /// algorithm takes: B by C and their square by x in a chunk, its state, and
   /// what the state before it adds. Of the square of a chunk all is computed.
   double scanFlops() const;
+  /// The same of the recurrence token by token, as Hocket's kernels take it:
+  /// each number of a state is kept in part, added to, and read.
+  double recurrenceFlops() const;
+  /// The same of its gradient: states once more, and their gradients.
+  double recurrenceGradientFlops() const;
+  /// Numbers of 32 bits that this gradient works in, of one token.
+  double gradientWorkspace() const;
+};
+
+/// What a number of a state takes of a model's FLOPs for one token, forward, as
+/// Megatron-LM counts.
+inline constexpr double kFlopsOfState = 7;
+
+/// Layers that are alike, as prices see them. Of published models, whose blocks
+/// are taken as if spread evenly over layers, the blocks of a layer are means.
+struct LayerKind {
+  double attention = 1;   ///< Attention blocks.
+  double stateSpace = 0;  ///< Mamba-2 blocks.
+  int64_t window = 0;     ///< Of sliding attention; 0: none.
+  double windowShare = 0; ///< Of attention blocks, those that have it.
+  int64_t ffn = 0;        ///< Of its MLP; 0: it has none.
+  bool experts = false;
+
+  bool hasFeedForward() const { return experts || ffn > 0; }
+  bool operator==(const LayerKind &) const = default;
 };
 
 struct ModelShape {
@@ -78,6 +114,11 @@ struct ModelShape {
   /// layer.
   int64_t attentionBlocks = 0;
   StateSpace stateSpace;
+  /// Layers of several kinds, and the kind of each. Where there are any, they
+  /// say what `ffn`, `window`, `windowBlocks`, `attentionBlocks`,
+  /// `stateSpace.blocks` and `denseLayers` say of other models.
+  std::vector<LayerKind> kinds = {};
+  std::vector<uint32_t> kindOf = {};
 
   /// 0: every layer is dense. Else layers from `denseLayers` on have experts.
   int64_t experts = 0;
@@ -109,39 +150,55 @@ struct ModelShape {
   /// matrix [2 hidden, hidden] and the head again.
   int64_t predicted = 0;
 
-  int64_t expertLayers() const { return experts ? layers - denseLayers : 0; }
-  bool hasExperts(int64_t layer) const {
-    return experts > 0 && layer >= denseLayers;
-  }
   /// Matrices of an MLP: 3 with a gate, else 2.
   int64_t matrices() const { return gated ? 3 : 2; }
 
   /// The width that experts work on.
   int64_t expertWidth() const { return expertLatent ? expertLatent : hidden; }
-  /// Attention blocks, and Mamba-2 blocks, for each layer.
-  double attentionPerLayer() const {
-    return attentionBlocks ? double(attentionBlocks) / double(layers) : 1;
-  }
-  double stateSpacePerLayer() const {
-    return double(stateSpace.blocks) / double(layers);
-  }
-  /// The share of attention blocks that have the window.
-  double windowShare() const;
   /// Width of scores and what they weigh, in the mean, of all heads: a token's
   /// attention to another takes 4 FLOPs of each number.
   double scoreWidth() const;
 
   /// Of one block.
   double attentionParameters() const;
-  /// Of what mixes tokens, in the mean of layers.
-  double mixerParameters() const;
   /// Of a layer, outside of its routed experts.
-  double sharedParameters(bool expertLayer) const;
+  double sharedParameters(const LayerKind &kind) const;
   /// Of the routed experts of one layer, all of them.
   double expertParameters() const;
   double embeddingParameters() const;
   double headParameters() const;
   double parameters() const;
+};
+
+/// A model's layers by kind. Those of a model that does not say them are one
+/// kind without experts and, where it has experts, one with them behind it.
+class LayerKinds {
+public:
+  /// `model` outlives this.
+  explicit LayerKinds(const ModelShape &model);
+
+  std::span<const LayerKind> all() const {
+    return model.kinds.empty() ? std::span(own).first(count)
+                               : std::span(model.kinds);
+  }
+  size_t size() const { return all().size(); }
+  const LayerKind &operator[](size_t kind) const { return all()[kind]; }
+  size_t kindOf(int64_t layer) const {
+    return model.kinds.empty() ? size_t(layer >= model.denseLayers && count > 1)
+                               : model.kindOf[size_t(layer)];
+  }
+  /// Layers of a kind, of [first, end).
+  int64_t layersOf(size_t kind, int64_t first, int64_t end) const;
+  int64_t layersOf(size_t kind) const {
+    return layersOf(kind, 0, model.layers);
+  }
+  /// Whether a layer has Mamba-2 blocks.
+  bool hasStateSpace() const;
+
+private:
+  const ModelShape &model;
+  std::array<LayerKind, 2> own;
+  size_t count = 1;
 };
 
 /// A training step's work. Sequences are of one length.

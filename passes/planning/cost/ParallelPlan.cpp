@@ -89,16 +89,30 @@ static Status checkPriced(const ParallelPlan &plan) {
 PlanSizes planning::planSizes(const ModelShape &model, const StepShape &step) {
   PlanSizes sizes;
   sizes.layers = model.layers;
-  sizes.heads = model.heads;
-  sizes.kvHeads = model.kvHeads;
   sizes.experts = model.experts;
   sizes.sequence = step.sequence;
   sizes.globalBatch = step.globalBatch;
   sizes.smallerBatches = step.smallerBatches;
   sizes.block = step.block;
   sizes.headDim = model.headDim;
-  if (model.experts == 0 || model.denseLayers > 0)
-    sizes.ffn = {model.ffn};
+  LayerKinds kinds(model);
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const LayerKind &kind = kinds[i];
+    if (kinds.layersOf(i) == 0)
+      continue;
+    if (kind.attention > 0) {
+      sizes.heads = model.heads;
+      sizes.kvHeads = model.kvHeads;
+    }
+    if (kind.ffn > 0 && !std::ranges::count(sizes.ffn, kind.ffn))
+      sizes.ffn.push_back(kind.ffn);
+    // Published systems exchange heads of state-space blocks over the context
+    // axis, and say no kinds.
+    if (kind.stateSpace > 0 && !model.kinds.empty()) {
+      sizes.stateHeads = model.stateSpace.heads;
+      sizes.stateGroups = model.stateSpace.groups;
+    }
+  }
   sizes.expertFfn = model.expertFfn;
   sizes.sharedFfn = model.sharedFfn;
   return sizes;

@@ -44,20 +44,18 @@ namespace {
 /// What a stage's microbatch keeps. Most stages are alike: those of the one
 /// before are found once.
 struct StageBytes {
-  int64_t dense = -1, experts = -1; ///< Layers.
+  std::vector<int64_t> layers; ///< Of each kind.
   int64_t kept = 0;
   StageCosts::SplitBytes split;
 
-  void find(const ActivationBytes &bytes, int64_t denseLayers,
-            int64_t expertLayers, bool splitWeight) {
-    if (dense == denseLayers && experts == expertLayers)
+  void find(const ActivationBytes &bytes, const std::vector<int64_t> &counts,
+            bool splitWeight) {
+    if (layers == counts)
       return;
-    dense = denseLayers;
-    experts = expertLayers;
-    kept = bytes.ofLayers(dense, experts);
+    layers = counts;
+    kept = bytes.ofLayers(layers);
     if (splitWeight)
-      split = {bytes.ofWeightInputs(dense, experts),
-               bytes.ofWeightGradients(dense, experts)};
+      split = {bytes.ofWeightInputs(layers), bytes.ofWeightGradients(layers)};
   }
 };
 
@@ -73,20 +71,17 @@ PartWork planning::partWork(const CostProblem &problem,
     system.mutable_software()->set_tensor_overlap(0);
   cluster::OpTimes times(system, problem.step.elementBits);
   PartWork parts;
-  parts.dense = layerWork(model, problem.step, plan, false, times);
-  if (model.experts > 0)
-    parts.expert =
-        layerWork(model, problem.step, plan, true, times, problem.compiled);
   RecomputeModules again = plan.modulesAgain(problem.compiled);
-  if (!again.empty()) {
-    parts.dense.again =
-        modulesWork(model, problem.step, plan, false, times, again);
-    if (model.experts > 0)
-      parts.expert.again =
-          modulesWork(model, problem.step, plan, true, times, again);
+  LayerKinds kinds(model);
+  for (const LayerKind &kind : kinds.all()) {
+    PassWork &layer = parts.layers.emplace_back(
+        layerWork(model, problem.step, plan, kind, times, problem.compiled));
+    if (!again.empty())
+      layer.again = modulesWork(model, problem.step, plan, kind, times, again,
+                                problem.compiled);
+    if (problem.compiled && plan.recompute == Recompute::Full && !kind.experts)
+      layer.again = neededAgainWork(model, problem.step, plan, kind, times);
   }
-  if (problem.compiled && plan.recompute == Recompute::Full)
-    parts.dense.again = neededAgainWork(model, problem.step, plan, times);
   parts.input = inputWork(model, problem.step, plan, times);
   parts.output = outputWork(model, problem.step, plan, times);
   PassWork further = predictionWork(model, problem.step, plan, times);
@@ -122,25 +117,24 @@ StageCosts planning::stageCosts(const CostProblem &problem,
   ActivationBytes bytes(model, problem.step, plan, fused, problem.compiled);
   std::vector<int64_t> layers = layersOf(plan, model);
   StageBytes held;
+  LayerKinds kinds(model);
+  std::vector<int64_t> counts(kinds.size());
   int64_t layer = 0;
   for (int64_t stage = 0; stage < plan.stages(); ++stage) {
     size_t index =
         size_t(shape.rankOf(stage) * plan.chunks + shape.chunkOf(stage));
     PassWork &work = costs.chunks[index];
-    int64_t count = layers[size_t(stage)], end = layer + count;
-    int64_t withExperts =
-        model.experts
-            ? std::max<int64_t>(0, end - std::max(layer, model.denseLayers))
-            : 0;
-    work = parts.dense * double(count - withExperts);
-    work += parts.expert * double(withExperts);
+    int64_t end = layer + layers[size_t(stage)];
+    for (size_t kind = 0; kind < counts.size(); ++kind) {
+      counts[kind] = kinds.layersOf(kind, layer, end);
+      work += parts.layers[kind] * double(counts[kind]);
+    }
     if (stage == 0)
       work += parts.input;
     if (stage == plan.stages() - 1)
       work += parts.output;
     ChunkCost &cost = costs.schedule.costs[index];
-    held.find(bytes, count - withExperts, withExperts,
-              costs.schedule.splitWeight);
+    held.find(bytes, counts, costs.schedule.splitWeight);
     double moved =
         plan.offloadsActivations() ? times.toHost(double(held.kept)) : 0;
     costs.offload[index] = std::max(0.0, moved - work.forward.seconds()) +

@@ -126,8 +126,7 @@ struct StageCosts {
 /// What stages are made of. It depends on the plan's cp, tp, ep, microbatch,
 /// sequence parallelism and recompute alone.
 struct PartWork {
-  PassWork dense;  ///< A layer without experts.
-  PassWork expert; ///< A layer with experts.
+  std::vector<PassWork> layers; ///< A layer of each kind (LayerKinds).
   PassWork input;
   PassWork output;
 };

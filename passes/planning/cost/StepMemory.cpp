@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace hocket;
 using namespace hocket::planning;
@@ -44,13 +45,19 @@ std::vector<RankParameters> planning::rankParameters(const ModelShape &model,
   std::vector<int64_t> layers = layersOf(plan, model);
   double tp = double(plan.tp);
   double expertShards = double(plan.ep * plan.expertTensor());
+  LayerKinds kinds(model);
+  std::vector<double> shared(kinds.size());
+  for (size_t kind = 0; kind < kinds.size(); ++kind)
+    shared[kind] = model.sharedParameters(kinds[kind]) / tp +
+                   kinds[kind].stateSpace *
+                       model.stateSpace.sharedParameters(model.hidden, plan.tp);
   int64_t layer = 0, last = plan.stages() - 1;
   for (int64_t stage = 0; stage <= last; ++stage) {
     RankParameters &rank = ranks[size_t(shape.rankOf(stage))];
     for (int64_t end = layer + layers[size_t(stage)]; layer < end; ++layer) {
-      bool experts = model.hasExperts(layer);
-      rank.dense += model.sharedParameters(experts) / tp;
-      if (experts)
+      size_t kind = kinds.kindOf(layer);
+      rank.dense += shared[kind];
+      if (kinds[kind].experts)
         rank.experts += model.expertParameters() / expertShards;
     }
     rank.layers = rank.all();
@@ -81,6 +88,64 @@ std::array<double, 3> planning::bytesOfParameter(const StepShape &step) {
 
 namespace {
 
+/// How many layers of each kind a pipeline rank has.
+class KindsOfRanks {
+public:
+  KindsOfRanks(const ModelShape &model, const ParallelPlan &plan)
+      : kinds(model), counts(size_t(plan.pp) * kinds.size()),
+        lastStages(size_t(plan.pp)) {
+    PipelineShape shape{plan.pp, plan.chunks, 1, stagePlacement(plan)};
+    std::vector<int64_t> layers = planning::layersOf(plan, model);
+    int64_t first = 0;
+    for (int64_t stage = 0; stage < plan.stages(); ++stage) {
+      int64_t end = first + layers[size_t(stage)];
+      size_t rank = size_t(shape.rankOf(stage));
+      for (size_t kind = 0; kind < kinds.size(); ++kind)
+        counts[rank * kinds.size() + kind] += kinds.layersOf(kind, first, end);
+      lastStages[rank] = {first, end};
+      first = end;
+    }
+  }
+
+  /// By kind.
+  std::span<const int64_t> layersOf(int64_t rank) const {
+    return std::span(counts).subspan(size_t(rank) * kinds.size(), kinds.size());
+  }
+  /// The most that `of(kind)` is of a rank's layers.
+  template <typename Of> auto mostOf(int64_t rank, Of of) const {
+    decltype(of(kinds[0])) most = 0;
+    std::span<const int64_t> layers = layersOf(rank);
+    for (size_t kind = 0; kind < kinds.size(); ++kind)
+      if (layers[kind] > 0)
+        most = std::max(most, of(kinds[kind]));
+    return most;
+  }
+
+  /// Bytes of what gathered norms leave whole on a rank.
+  double wholeGradients(int64_t rank, const ModelShape &model,
+                        int64_t tp) const {
+    double blocks = 0;
+    std::span<const int64_t> layers = layersOf(rank);
+    for (size_t kind = 0; kind < kinds.size(); ++kind)
+      blocks += double(layers[kind]) * kinds[kind].stateSpace;
+    return model.stateSpace.gathersNorm(tp)
+               ? 4 * blocks * double(model.hidden * model.stateSpace.inner())
+               : 0;
+  }
+  /// Each layer's kind, of a rank's last stage, the last layer first.
+  template <typename Take> void fromLast(int64_t rank, Take take) const {
+    auto [first, end] = lastStages[size_t(rank)];
+    while (end > first)
+      take(kinds[kinds.kindOf(--end)]);
+  }
+  bool hasStateSpace() const { return kinds.hasStateSpace(); }
+
+private:
+  LayerKinds kinds;
+  std::vector<int64_t> counts;
+  std::vector<std::pair<int64_t, int64_t>> lastStages; ///< Of ranks: layers.
+};
+
 /// What a compiled program needs beside the residuals of all microbatches in
 /// flight, which have their room for the whole step. It was counted in the
 /// arenas of programs, at their peaks, in rows of the stream: which buffers of
@@ -88,9 +153,11 @@ namespace {
 class CompiledWorkspace {
 public:
   CompiledWorkspace(const CostProblem &problem, const ParallelPlan &plan,
-                    const ActivationBytes &activations)
+                    const ActivationBytes &activations,
+                    const KindsOfRanks &kinds)
       : model(problem.model), plan(plan), activations(activations),
-        bytes(bytesOfParameter(problem.step)), stream(activations.ofStream()),
+        kinds(kinds), bytes(bytesOfParameter(problem.step)),
+        stream(activations.ofStream()),
         shard(plan.sequenceParallel ? stream / double(plan.tp) : stream),
         embedding(bytes[1] * double(model.hidden * model.vocab) /
                   double(plan.tp)),
@@ -104,9 +171,18 @@ public:
            logits = double(memory[MemoryItem::Logits]);
     PipelineShape shape{plan.pp, plan.chunks, 1, stagePlacement(plan)};
     bool first = rank == 0, last = rank == shape.rankOf(plan.stages() - 1);
-    double most = layer(held) - logits + shards(held);
-    if (first && makesWhole())
-      most = std::max(most, embedding - logits + shards(held) + beside(held));
+    bool frees = live <= double(activations.ofLayers(kinds.layersOf(rank)));
+    double most = layer(rank, held, frees) - logits;
+    // Of several chunks one goes back while the head's next logits are there,
+    // and its gradient waits for a full bucket.
+    if (last && plan.chunks > 1 && kinds.hasStateSpace())
+      most += logits +
+              (makesWhole() ? embedding + shardOf(embedding / bytes[1]) : 0);
+    if (first && makesWhole()) {
+      double gone = frees && kinds.hasStateSpace() ? live : 0;
+      most = std::max(most,
+                      embedding - logits + shards(held) + beside(held) - gone);
+    }
     if (last)
       most = std::max(most, head(held));
     most += transfers(shape, rank);
@@ -125,8 +201,7 @@ private:
   /// Beside that: gradients that are being scattered. Of a split backward it
   /// is W that makes it, when what B left is gone.
   double beside(const RankParameters &held) const {
-    return splits ? -double(activations.ofWeightGradients(
-                        layersOf(plan, model)[0], 0))
+    return splits ? -double(activations.ofWeightGradients(firstStage()))
                   : waiting(held);
   }
 
@@ -140,10 +215,44 @@ private:
     return bytes[1] * parameters / double(plan.dp * plan.cp);
   }
 
+  /// The layers of the first stage, by kind.
+  std::vector<int64_t> firstStage() const {
+    LayerKinds all(model);
+    std::vector<int64_t> layers;
+    for (size_t kind = 0; kind < all.size(); ++kind)
+      layers.push_back(all.layersOf(kind, 0, layersOf(plan, model)[0]));
+    return layers;
+  }
+
+  /// Of a rank's layer that needs the most; with stage 3 two layers at a time
+  /// are gathered. `frees`: residuals of one microbatch alone are gone when
+  /// they have been read.
+  double layer(int64_t rank, const RankParameters &held, bool frees) const {
+    double most = kinds.mostOf(
+        rank, [&](const LayerKind &kind) { return insideOf(kind); });
+    double gradients = waiting(held), own = shards(held);
+    if (kinds.hasStateSpace()) {
+      gradients += packs(rank);
+      most = std::max(most, frees ? firstScan(rank) : scan(rank));
+      gradients = besideScans(rank, gradients + own, frees);
+      own = 0;
+    }
+    return most + gradients +
+           (plan.zero == 3 ? 2 * bytes[0] * held.layers * double(plan.pp) /
+                                 double(model.layers)
+                           : 0) +
+           own;
+  }
+
   /// A layer's gradients, on the stream and inside, and what is made again,
   /// which a split backward keeps for W; what codes stand for while a GEMM
-  /// reads it; with stage 3 two layers at a time are gathered.
-  double layer(const RankParameters &held) const {
+  /// reads it.
+  double insideOf(const LayerKind &kind) const {
+    if (!kind.hasFeedForward() && kind.attention == 0)
+      return 0;
+    // What a state-space block makes again is priced with its scan.
+    if (kind.stateSpace > 0)
+      return insideOf(mlpOf(kind));
     double rows = splits ? 2 : plan.tp > 1 ? 4 : 5;
     // Of branches side by side one is made again when the other is done with;
     // else what the first gives waits for the second.
@@ -151,13 +260,72 @@ private:
       rows = 0;
     else if (model.parallelBranches && !splits)
       rows += !model.oneNorm ? 1 : plan.tp > 1 ? 2 : 4;
-    double again = splits ? 0 : double(activations.ofOneLayerAgain());
-    double routed = activations.ofRoutedBackward();
+    double again = splits ? 0 : double(activations.ofLayerAgain(kind));
+    double routed = activations.ofRoutedBackward(kind);
     double inside = std::max(rows * stream, 1.5 * stream + routed);
-    return inside + again + activations.ofWidened() + waiting(held) +
-           (plan.zero == 3 ? 2 * bytes[0] * held.layers * double(plan.pp) /
-                                 double(model.layers)
-                           : 0);
+    return inside + again + activations.ofWidened(kind);
+  }
+
+  /// Of a layer whose scan goes back, which has been through its MLP. With
+  /// several stages, rows of the stream are those that are sent and received,
+  /// unless ranks that share groups add them up by themselves.
+  double scanOf(const LayerKind &kind, bool frees) const {
+    if (kind.stateSpace == 0)
+      return 0;
+    double again = splits ? 0 : double(activations.ofLayerAgain(mixerOf(kind)));
+    double inside = std::max(activations.ofScanBackward(frees),
+                             activations.ofGatheredNorm());
+    bool isBeside = plan.pp == 1 || model.stateSpace.groups % plan.tp != 0;
+    return (isBeside ? stream : 0) + inside + again;
+  }
+  static LayerKind mlpOf(LayerKind kind) {
+    kind.attention = kind.stateSpace = 0;
+    return kind;
+  }
+  static LayerKind mixerOf(LayerKind kind) {
+    kind.ffn = 0;
+    kind.experts = false;
+    return kind;
+  }
+
+  double scan(int64_t rank) const {
+    return kinds.mostOf(rank, [&](const LayerKind &kind) {
+      return scanOf(kind, /*frees=*/false);
+    });
+  }
+
+  /// Where layers behind a scan have given up their residuals.
+  double firstScan(int64_t rank) const {
+    double most = 0, gone = 0;
+    kinds.fromLast(rank, [&](const LayerKind &kind) {
+      auto kept = double(activations.ofLayer(kind));
+      double mlp = kept - double(activations.ofLayer(mixerOf(kind)));
+      most = std::max(most, scanOf(kind, /*frees=*/true) - gone - mlp);
+      gone += kept;
+    });
+    return most;
+  }
+
+  /// Whole gradients of output matrices that wait for a full bucket to be
+  /// scattered over the tensor axis, and their shards.
+  double packs(int64_t rank) const {
+    if (!plan.sequenceParallel || plan.zero > 0 || splits)
+      return 0;
+    double whole = kinds.wholeGradients(rank, model, plan.tp);
+    return std::min(double(plan.bucketBytes), whole) *
+           (1 + 1 / double(plan.tp));
+  }
+
+  /// Of gradients that are being scattered: there are the first layer's, or all
+  /// where residuals are gone.
+  double besideScans(int64_t rank, double gradients, bool frees) const {
+    if (!frees)
+      return gradients;
+    std::span<const int64_t> layers = kinds.layersOf(rank);
+    auto count =
+        double(std::accumulate(layers.begin(), layers.end(), int64_t(0)));
+    return std::max(gradients / count,
+                    gradients - double(activations.ofLayers(layers)));
   }
 
   /// The final norm's rows and their gradients; the head's own; with several
@@ -190,6 +358,7 @@ private:
   const ModelShape &model;
   const ParallelPlan &plan;
   const ActivationBytes &activations;
+  const KindsOfRanks &kinds;
   std::array<double, 3> bytes; ///< Of a parameter.
   double stream, shard, embedding;
   bool splits;
@@ -197,9 +366,9 @@ private:
 
 } // namespace
 
-/// Takes to the host what the plan offloads.
+/// Takes to the host what the plan offloads; `ofLayer`: what a layer keeps.
 static void offload(const CostProblem &problem, const ParallelPlan &plan,
-                    const ActivationBytes &activations, RankMemory &memory) {
+                    int64_t ofLayer, RankMemory &memory) {
   auto take = [&](MemoryItem item, int64_t inFlight) {
     int64_t all = memory[item];
     memory.host[size_t(item)] = all;
@@ -210,9 +379,8 @@ static void offload(const CostProblem &problem, const ParallelPlan &plan,
   // A layer's is updated while the next one's comes and the last one's goes.
   if (plan.offloadsOptimizer())
     take(MemoryItem::Optimizer, 3 * held * plan.pp / problem.model.layers);
-  bool experts = problem.model.experts > 0;
   if (plan.offloadsActivations())
-    take(MemoryItem::Activations, 3 * activations.ofLayers(!experts, experts));
+    take(MemoryItem::Activations, 3 * ofLayer);
 }
 
 /// Parameters, gradients and the optimizer's state, sharded as ZeRO has it.
@@ -247,7 +415,8 @@ std::vector<RankMemory> planning::rankMemory(const CostProblem &problem,
   bool fused = problem.system.software().attention() > 0;
   ActivationBytes activations(model, problem.step, plan, fused,
                               problem.compiled);
-  CompiledWorkspace compiled(problem, plan, activations);
+  KindsOfRanks kinds(model, plan);
+  CompiledWorkspace compiled(problem, plan, activations, kinds);
   Placement placement = stagePlacement(plan);
   int64_t headRank = PipelineShape{plan.pp, plan.chunks, 1, placement}.rankOf(
       plan.stages() - 1);
@@ -261,19 +430,32 @@ std::vector<RankMemory> planning::rankMemory(const CostProblem &problem,
     const RankParameters &held = parameters[rank];
     RankMemory &memory = ranks[rank];
     fillState(problem, plan, held, memory);
+    if (problem.compiled && plan.zero < 2)
+      memory[MemoryItem::Gradients] +=
+          std::llround(kinds.wholeGradients(int64_t(rank), model, plan.tp) *
+                       (1 - 1 / double(plan.tp)) * problem.step.trained());
     memory[MemoryItem::Activations] = live[rank];
     if (int64_t(rank) == headRank && !keepsApart)
       memory[MemoryItem::Logits] = activations.ofLoss();
     memory[MemoryItem::Workspace] =
-        problem.compiled ? compiled.of(int64_t(rank), held, memory)
-                         : activations.ofOneLayerAgain();
+        problem.compiled
+            ? compiled.of(int64_t(rank), held, memory)
+            : kinds.mostOf(int64_t(rank), [&](const LayerKind &kind) {
+                return activations.ofLayerAgain(kind);
+              });
     if (problem.compiled && isOnePass)
       overlapGradients(held, memory);
     if (plan.zero == 3 && !problem.compiled) // Two layers are gathered.
       memory[MemoryItem::Workspace] +=
           std::llround(2 * bytesOfParameter(problem.step)[0] * held.all() *
                        double(plan.pp) / double(model.layers));
-    offload(problem, plan, activations, memory);
+    if (plan.offload != Offload::None)
+      offload(problem, plan,
+              kinds.mostOf(int64_t(rank),
+                           [&](const LayerKind &kind) {
+                             return activations.ofLayer(kind);
+                           }),
+              memory);
   }
   return ranks;
 }

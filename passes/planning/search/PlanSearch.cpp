@@ -29,16 +29,15 @@ namespace {
 /// than all have on average. Rounding to nanoseconds is allowed for.
 int64_t roughNanoseconds(const CostProblem &problem, const ParallelPlan &plan,
                          const PartWork &parts) {
-  double experts = double(problem.model.expertLayers());
-  double dense = double(problem.model.layers) - experts;
+  LayerKinds kinds(problem.model);
   PassWork sum;
   auto add = [&](const PassWork &part, double times) {
     sum.forward += part.forward * times;
     sum.backward += part.backward * times;
     sum.again += part.again * times;
   };
-  add(parts.dense, dense);
-  add(parts.expert, experts);
+  for (size_t kind = 0; kind < kinds.size(); ++kind)
+    add(parts.layers[kind], double(kinds.layersOf(kind)));
   add(parts.input, 1);
   add(parts.output, 1);
   double seconds = sum.forward.seconds() + sum.backwardSeconds();

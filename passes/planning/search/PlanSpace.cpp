@@ -55,9 +55,11 @@ public:
 
   std::vector<ParallelPlan> all() {
     const ModelShape &model = problem.model;
+    PlanSizes sizes = planSizes(model, problem.step);
+    bool attends = sizes.heads > 0 || sizes.stateHeads == 0;
+    int64_t heads = attends ? model.heads : sizes.stateHeads;
     for (int64_t pp : divisors(problem.devices, model.layers))
-      for (int64_t tp :
-           divisors(model.heads, problem.system.devices_per_node()))
+      for (int64_t tp : divisors(heads, problem.system.devices_per_node()))
         for (int64_t cp = 1; cp <= mostContext; cp *= 2)
           if (problem.devices % (pp * tp * cp) == 0)
             addAxes(pp, tp, cp);
@@ -87,6 +89,8 @@ void RoughPlans::addAxes(int64_t pp, int64_t tp, int64_t cp) {
     return;
   plan.sequenceParallel = tp > 1 && step.sequence % (cp * tp) == 0;
   PlanSizes sizes = planSizes(problem.model, step);
+  if (sizes.stateHeads > 0 && !brokenRules(plan, sizes).empty())
+    return; // Whose heads and groups are not shared out so.
   if (plan.sequenceParallel && !brokenBlocks(plan, sizes).empty())
     plan.sequenceParallel = false; // Fewer shards may be whole blocks.
   if (!brokenBlocks(plan, sizes).empty())

@@ -65,7 +65,8 @@ TEST(ActivationBytes, ArePublishedFormulas) {
   auto bytes = [&](bool sequence, Recompute recompute) {
     plan.sequenceParallel = sequence;
     plan.recompute = recompute;
-    return double(ActivationBytes(model, step, plan, false).ofLayers(1, 0));
+    return double(ActivationBytes(model, step, plan, false)
+                      .ofLayer(LayerKinds(model)[0]));
   };
   EXPECT_NEAR(bytes(false, Recompute::None), sbh * (10 + (24 + square) / 8), 1);
   EXPECT_NEAR(bytes(true, Recompute::None), sbh * (34 + square) / 8, 1);
@@ -85,8 +86,8 @@ TEST(ActivationBytes, LeaveOutWhatModulesMake) {
   auto freed = [&](const char *modules) {
     auto bytes = [&](const std::string &text) {
       ParallelPlan plan = *parsePlan(text);
-      return double(
-          ActivationBytes(model, step, plan, true, true).ofLayers(1, 0));
+      return double(ActivationBytes(model, step, plan, true, true)
+                        .ofLayer(LayerKinds(model)[0]));
     };
     return bytes("mbs=1") -
            bytes(std::string("mbs=1,recompute=selective") + modules);
@@ -109,7 +110,7 @@ TEST(PartWork, PricesModulesComputedAgain) {
   problem.devices = 8;
   problem.compiled = true;
   auto again = [&](const std::string &text) {
-    return partWork(problem, *parsePlan("dp=8," + text)).dense.again;
+    return partWork(problem, *parsePlan("dp=8," + text)).layers.front().again;
   };
   Work all = again("recompute=selective");
   EXPECT_EQ(all.gemms, 0);
@@ -315,7 +316,7 @@ TEST(StepCost, ExpertGroupsGatherAndScatter) {
   // A rank's quarter of 2048 tokens, to two experts each, of 2 bytes.
   double token = 512 * 2048.0 * 2, rows = 2 * token;
   auto exchanged = [&] {
-    return partWork(problem, plan).expert.forward.expert;
+    return partWork(problem, plan).layers.back().forward.expert;
   };
   EXPECT_NEAR(exchanged(),
               2 * times.dispatch(token, 2, {4, 2}) +
@@ -335,9 +336,9 @@ TEST(StepCost, ProgramsMakeAgainWhatIsNeeded) {
   CostProblem problem = problemOn("h100", 1, gpt(12, 4096, 32), 16);
   problem.system.mutable_software()->set_gemm_ramp(0);
   ParallelPlan plan = *parsePlan("mbs=2,recompute=full");
-  PassWork published = partWork(problem, plan).dense;
+  PassWork published = partWork(problem, plan).layers.front();
   problem.compiled = true;
-  PassWork compiled = partWork(problem, plan).dense;
+  PassWork compiled = partWork(problem, plan).layers.front();
   EXPECT_EQ(published.again.gemms, published.forward.gemms);
   // Of 12 h^2 parameters 4 h^2.
   EXPECT_NEAR(compiled.again.gemms / published.again.gemms, 2.0 / 3, 1e-9);

@@ -44,7 +44,7 @@ TEST(StateSpace, CountsMatricesAndScan) {
 TEST(StateSpace, LayersArePricedByTheirBlocks) {
   CostProblem problem = problemOn("gb200", 8, gpt(4, 4096, 32), 64);
   ParallelPlan plan = *parsePlan("dp=4,tp=2,mbs=2,sp=1");
-  auto layer = [&] { return partWork(problem, plan).dense; };
+  auto layer = [&] { return partWork(problem, plan).layers.front(); };
   PassWork attention = layer();
   problem.model.attentionBlocks = 2;
   PassWork half = layer();
@@ -87,9 +87,9 @@ TEST(LatentAttention, HasItsMatricesAndTime) {
   EXPECT_DOUBLE_EQ(model.scoreWidth(), 128.0 * 160);
   CostProblem problem = problemOn("gb200", 8, model, 64);
   ParallelPlan plan = *parsePlan("dp=8,mbs=2");
-  PassWork latent = partWork(problem, plan).dense;
+  PassWork latent = partWork(problem, plan).layers.front();
   problem.model.latent = {};
-  PassWork whole = partWork(problem, plan).dense;
+  PassWork whole = partWork(problem, plan).layers.front();
   EXPECT_LT(latent.forward.gemms, whole.forward.gemms);
   EXPECT_NEAR(latent.forward.attention / whole.forward.attention, 160.0 / 128,
               1e-9);
@@ -109,7 +109,7 @@ TEST(ModelShape, WindowsOfSomeLayers) {
   auto forward = [&](int64_t window, int64_t blocks) {
     problem.model.window = window;
     problem.model.windowBlocks = blocks;
-    return partWork(problem, plan).dense.forward.attention;
+    return partWork(problem, plan).layers.front().forward.attention;
   };
   EXPECT_NEAR(forward(128, 2), (forward(0, 0) + forward(128, 0)) / 2, 1e-12);
 }
@@ -153,7 +153,7 @@ TEST(StepCost, PublishedExpertsCostWhatIsSaid) {
   soft.set_expert_launches(0);
   soft.set_expert_gemm(1);
   ParallelPlan plan = *parsePlan("dp=8,ep=4,mbs=1");
-  auto work = [&] { return partWork(problem, plan).expert; };
+  auto work = [&] { return partWork(problem, plan).layers.back(); };
   PassWork none = work();
   cluster::OpTimes times(problem.system, 8);
   double rows = 2048 * 2; // Of a rank, to four experts of its own.
