@@ -166,6 +166,7 @@ class MemoryPriceTest(unittest.TestCase):
             self.assertLess(abs(price / arena - 1), ANY, message)
         off = max(priced) / max(compiled) - 1
         self.assertLess(abs(off), fullest, f"{short}: {off:+.1%}")
+        return max(priced), max(compiled)
 
     def test_dense(self):
         for short, plan in DENSE:
@@ -206,6 +207,19 @@ class MemoryPriceTest(unittest.TestCase):
         for short, plan in MIXTURES:
             with self.subTest(plan=short):
                 self.check(EXPERTS, short, plan, EXCHANGING)
+
+    def test_noise_of_routers(self):
+        """What shared experts read is kept, and beside it what the router reads."""
+        short, plan = "dp=8,mbs=4", "data_parallel: 8 micro_batch_size: 4"
+        for shared in (0, 1):
+            quiet = EXPERTS.replace("ffn:", f"shared_experts: {shared} ffn:")
+            noisy = quiet.replace("ffn:", "input_jitter: 0.01 ffn:")
+            before, after = (
+                self.check(more, short, plan, EXCHANGING) for more in (quiet, noisy)
+            )
+            grown = 8 * shared * 4 * 1024 * 1024 * 2
+            self.assertEqual(after[0] - before[0], grown)
+            self.assertAlmostEqual(after[1] - before[1], grown, delta=2**20)
 
     def test_exchanged_rows(self):
         for experts, top_k, ranks in SHARED_OUT:

@@ -84,6 +84,7 @@ static ModelShape shapeOf(const spec::Spec &spec) {
     model.capacity = from.moe().capacity_factor();
     model.rowsBound = from.moe().expert_capacity_bound();
     model.runsAgain = from.moe().beyond_bound() == spec::Moe::RERUN;
+    model.inputJitter = from.moe().input_jitter() > 0;
     model.experts = from.moe().experts();
     model.topK = from.moe().top_k();
     model.expertFfn = from.moe().ffn();

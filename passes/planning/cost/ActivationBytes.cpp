@@ -137,6 +137,16 @@ double ActivationBytes::routed() const {
          choice();
 }
 
+/// What a router reads, where that is not the norm's result that shared experts
+/// read, but it with noise. Without them one of the two is kept as well.
+double ActivationBytes::jittered(Recompute recompute) const {
+  bool isAgain = recompute == Recompute::Selective &&
+                 again.has(RecomputeModule::Pointwise);
+  if (!model.inputJitter || model.sharedFfn == 0 || isAgain)
+    return 0;
+  return whole * double(model.hidden) * element;
+}
+
 /// The router's scores; of each choice the expert, the weight and the row.
 double ActivationBytes::choice() const {
   if (!compiled)
@@ -215,7 +225,7 @@ double ActivationBytes::kept(const LayerKind &kind, Recompute recompute) const {
   if (kind.stateSpace > 0)
     bytes += kind.stateSpace * stateSpace();
   if (kind.experts)
-    bytes += mlp(double(model.sharedFfn)) + routed();
+    bytes += mlp(double(model.sharedFfn)) + routed() + jittered(recompute);
   else if (kind.ffn > 0)
     bytes += mlp(double(kind.ffn));
   bytes += furtherNorms(kind, recompute) - narrowInputs(kind);

@@ -83,6 +83,7 @@ private:
   double gatedWidth() const;
   double mlp(double width) const;
   double routed() const;
+  double jittered(Recompute recompute) const;
   double furtherNorms(const LayerKind &kind, Recompute recompute) const;
   double inputsAgain(const LayerKind &kind) const;
   double firstGemmsAgain(const LayerKind &kind) const;

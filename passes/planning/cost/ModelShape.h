@@ -134,7 +134,8 @@ struct ModelShape {
   /// Beyond that steps are run again, of which one of the others has a second
   /// form: with room for all rows, and layers made again.
   bool runsAgain = false;
-  bool dropout = true; ///< Of what blocks add to the stream.
+  bool dropout = true;      ///< Of what blocks add to the stream.
+  bool inputJitter = false; ///< Of what routers read.
   /// Experts work on vectors of this width, to which tokens are brought by one
   /// matrix before they are sent and from which by another; 0: of `hidden`.
   int64_t expertLatent = 0;
