@@ -4,10 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks the forward pass with its calls and sums the GEMMs.
+// Walks the forward pass with its calls and sums the GEMMs and the scans.
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/ScanFlops.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/analysis/Activity.h"
 #include "passes/analysis/Passes.h"
@@ -45,9 +46,18 @@ double weightsOfExpert(xf::GroupedLinearOp op) {
          static_cast<double>(weight.getDimSize(2));
 }
 
+/// Of all numbers of states, which every token changes and reads.
+double scanFlops(xf::StateScanOp scan) {
+  auto input = cast<ShapedType>(scan.getInput().getType());
+  auto map = cast<ShapedType>(scan.getInMap().getType());
+  return kModelScanFlops * static_cast<double>(input.getNumElements()) *
+         static_cast<double>(map.getShape().back());
+}
+
 /// FLOPs of functions, forward and backward, each counted once for its active
 /// arguments. A GEMM costs as much again for the gradient of each of its two
-/// operands that is active; attention, which has two, costs twice as much.
+/// operands that is active; attention, which has two, costs twice as much, and
+/// so does a scan.
 class FlopCounter {
 public:
   explicit FlopCounter(ModuleOp module) : symbols(module), activity(symbols) {}
@@ -67,6 +77,8 @@ public:
       else if (auto attention = dyn_cast<xf::AttentionOp>(op))
         flops += attention.getCost().flops *
                  (values.contains(attention.getResult()) ? 3 : 1);
+      else if (auto scan = dyn_cast<xf::StateScanOp>(op))
+        flops += scanFlops(scan) * (values.contains(scan.getResult()) ? 3 : 1);
       else if (auto grouped = dyn_cast<xf::GroupedLinearOp>(op))
         flops += 2 * chosenRows(function) * weightsOfExpert(grouped) *
                  (1 + values.contains(grouped.getRows()) +

@@ -8,6 +8,7 @@
 
 #include "base/Format.h"
 #include "runtime/predict/AttentionSizes.h"
+#include "runtime/predict/ScanWork.h"
 #include "runtime/program/RankPlace.h"
 
 #include <algorithm>
@@ -70,6 +71,10 @@ InstructionTime ClusterCosts::library(const program::Library &call,
   InstructionTime time = attention(call);
   if (time.attention > 0)
     return time;
+  if (double flops = scanFlops(call); flops > 0) { // As plans are priced.
+    time.attention = std::max(narrow.vector(flops), narrow.memory(memoryBytes));
+    return time;
+  }
   if (call.op().starts_with("grouped_linear") && call.integers_size() >= 8) {
     // The rows that are expected are shared evenly.
     double experts = std::max(1.0, double(call.integers(4)));

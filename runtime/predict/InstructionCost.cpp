@@ -9,6 +9,7 @@
 #include "base/Format.h"
 #include "base/Quantity.h"
 #include "runtime/predict/AttentionSizes.h"
+#include "runtime/predict/ScanWork.h"
 #include "runtime/program/RankPlace.h"
 
 #include <algorithm>
@@ -110,7 +111,8 @@ InstructionWork hocket::workOf(const Instruction &instruction,
   work.flops = instructionFlops(instruction, program);
   if (instruction.has_library())
     work.flops = attentionFlops(instruction.library()) +
-                 expertFlops(instruction.library());
+                 expertFlops(instruction.library()) +
+                 scanFlops(instruction.library());
   for (const InstructionOperand &operand : operandsOf(instruction, program))
     work.memoryBytes += touchedBytes(operand, role, program);
   return work;

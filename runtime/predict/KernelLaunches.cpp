@@ -7,8 +7,10 @@
 #include "runtime/predict/KernelLaunches.h"
 
 #include "base/Format.h"
+#include "base/ScanFlops.h"
 #include "kernels/cuda/Library.h"
 #include "runtime/predict/InstructionCost.h"
+#include "runtime/predict/ScanWork.h"
 #include "runtime/program/DataType.h"
 
 #include <algorithm>
@@ -206,10 +208,14 @@ private:
     return double(UINT64_MAX);
   }
 
-  /// GEMMs: attention's, and those of experts.
+  /// GEMMs: attention's, and those of experts; and scans.
   void addWork(const std::string &function, KernelLaunch &launch) const {
     if (std::optional<AttentionSizes> sizes = attentionSizesOf(call))
       addAttention(function, *sizes, launch);
+    if (function == "stateScan" || function == "stateForward")
+      launch.flops = scannedStates(call) * kScanFlops;
+    if (function == "stateBack")
+      launch.flops = scannedStates(call) * kScanBackFlops;
     bool isGemm = function.ends_with("roupedLinear") ||
                   function.ends_with("roupedWeightGradient");
     if (!isGemm)

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/ScanFlops.h"
 #include "dialects/xf/IR/XfConstraints.h"
 
 using namespace mlir;
@@ -136,11 +137,10 @@ template <typename OpT> static OpCost scanCost(OpT op, double perState) {
                      perState *
                          static_cast<double>(shapeOf(op.getInMap()).back()));
 }
-/// A state is kept in part, added to, and read.
-OpCost StateScanOp::getCost() { return scanCost(*this, 5); }
-/// States once more, and their gradients: kept in part and added to, read by
-/// what is scanned and by what it is scanned with.
-OpCost StateScanGradientOp::getCost() { return scanCost(*this, 5 + 7); }
+OpCost StateScanOp::getCost() { return scanCost(*this, kScanFlops); }
+OpCost StateScanGradientOp::getCost() {
+  return scanCost(*this, kScanFlops + kScanBackFlops);
+}
 
 //===----------------------------------------------------------------------===//
 // Elementwise and row by row: operations per element, as the formulas of the

@@ -6,6 +6,8 @@
 
 #include "passes/planning/cost/ModelShape.h"
 
+#include "base/ScanFlops.h"
+
 #include <algorithm>
 
 using namespace hocket;
@@ -34,11 +36,11 @@ double StateSpace::scanFlops() const {
 }
 
 double StateSpace::recurrenceFlops() const {
-  return 5 * double(inner() * state);
+  return kScanFlops * double(inner() * state);
 }
 
 double StateSpace::recurrenceGradientFlops() const {
-  return (5 + 7) * double(inner() * state);
+  return (kScanFlops + kScanBackFlops) * double(inner() * state);
 }
 
 /// Of each head its part of the maps' gradients, and three numbers.
@@ -189,7 +191,7 @@ static double flops(const ModelShape &model, const StepShape &step,
   const StateSpace &scans = model.stateSpace;
   return (4 + 2 * step.trained()) * tokens * gemms +
          square * tokens * scores * model.scoreWidth() +
-         3 * kFlopsOfState * tokens * scan *
+         3 * kModelScanFlops * tokens * scan *
              double(scans.inner() * scans.state);
 }
 

@@ -65,18 +65,13 @@ struct StateSpace {
   /// algorithm takes: B by C and their square by x in a chunk, its state, and
   /// what the state before it adds. Of the square of a chunk all is computed.
   double scanFlops() const;
-  /// The same of the recurrence token by token, as Hocket's kernels take it:
-  /// each number of a state is kept in part, added to, and read.
+  /// The same of the recurrence token by token, as Hocket's kernels take it.
   double recurrenceFlops() const;
-  /// The same of its gradient: states once more, and their gradients.
+  /// The same of its gradient.
   double recurrenceGradientFlops() const;
   /// Numbers of 32 bits that this gradient works in, of one token.
   double gradientWorkspace() const;
 };
-
-/// What a number of a state takes of a model's FLOPs for one token, forward, as
-/// Megatron-LM counts.
-inline constexpr double kFlopsOfState = 7;
 
 /// Layers that are alike, as prices see them. Of published models, whose blocks
 /// are taken as if spread evenly over layers, the blocks of a layer are means.

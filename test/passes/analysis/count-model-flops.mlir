@@ -76,3 +76,19 @@ module {
     return %2 : tensor<2x4x16xf32>
   }
 }
+
+// -----
+
+// A scan takes seven for each number of a state, of x's 2 * 2 for each of B's 4, and
+// with its backward pass three times that: 21 * 16 = 336.
+// CHECK: module attributes {hocket.flops_per_token = 3.360000e+02 : f64}
+module {
+  xf.variable @x : tensor<1x6x2x2xf32> {kind = #xf.variable_kind<parameter>}
+  xf.variable @n : tensor<2xf32> {kind = #xf.variable_kind<parameter>}
+  func.func @forward(%t: tensor<1x6xi32>, %d: tensor<1x6x2xf32>, %b: tensor<1x6x1x4xf32>) -> tensor<1x6x2x2xf32> {
+    %x = xf.read @x : tensor<1x6x2x2xf32>
+    %n = xf.read @n : tensor<2xf32>
+    %y = xf.state_scan %x, %d, %b, %b, %n, %n, %n : (tensor<1x6x2x2xf32>, tensor<1x6x2xf32>, tensor<1x6x1x4xf32>, tensor<1x6x1x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x6x2x2xf32>
+    return %y : tensor<1x6x2x2xf32>
+  }
+}

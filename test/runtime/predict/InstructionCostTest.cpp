@@ -84,6 +84,22 @@ TEST_F(InstructionCost, GemmsAndAttentionAreCountedByTheirSizes) {
             2.5 * gemms / 2);
 }
 
+TEST_F(InstructionCost, ScansAreCountedByTheirStates) {
+  Instruction scan;
+  auto *call = scan.mutable_library();
+  call->set_op("state_scan");
+  // bf16, 2 sequences of 8, 4 heads of 16, 2 groups, states of 32.
+  for (int64_t integer : {2, 2, 8, 4, 16, 2, 32})
+    call->add_integers(integer);
+  double states = 2.0 * 8 * 4 * 16 * 32;
+  auto flops = [&] { return workOf(scan, program.roles(0), program).flops; };
+  EXPECT_EQ(flops(), 5 * states);
+  call->set_op("state_scan_gradient");
+  EXPECT_EQ(flops(), 12 * states);
+  call->mutable_integers()->RemoveLast();
+  EXPECT_EQ(flops(), 0);
+}
+
 TEST_F(InstructionCost, WhatIsAddedToIsReadToo) {
   program.mutable_training()->set_microbatches(4);
   auto bytes = [&](program::Accumulate accumulate) {

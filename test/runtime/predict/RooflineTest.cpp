@@ -226,6 +226,26 @@ TEST_F(RooflineOfAStep, AttentionHasALaunchForEachPass) {
   EXPECT_EQ(found.roles[0].rows[2].name, "attention_backward: attentionDelta");
 }
 
+TEST_F(RooflineOfAStep, ScansHaveTheirFlops) {
+  auto *call = sequence->add_instructions()->mutable_library();
+  call->set_op("state_scan");
+  for (int i = 0; i < 8; ++i)
+    call->add_buffers(i < 2    ? buffer({4, 1024, 32, 64}, program::BF16)
+                      : i == 2 ? buffer({4, 1024, 32}, program::BF16)
+                      : i < 5  ? buffer({4, 1024, 1, 128}, program::BF16)
+                               : buffer({32}, program::F32));
+  for (int64_t integer : {int64_t(program::BF16), int64_t(4), int64_t(1024),
+                          int64_t(32), int64_t(64), int64_t(1), int64_t(128)})
+    call->add_integers(integer);
+  call->add_floats(0), call->add_floats(1);
+  Roofline found = roofline();
+  ASSERT_EQ(found.roles[0].rows.size(), 1);
+  const RooflineRow &row = found.roles[0].rows[0];
+  EXPECT_EQ(row.launch.flops, 5.0 * 4 * 1024 * 32 * 64 * 128);
+  EXPECT_FALSE(row.launch.tensorCores);
+  EXPECT_EQ(row.time.blocks, 4 * 32 * 16);
+}
+
 TEST_F(RooflineOfAStep, MessagesAreBoundByTheirLink) {
   role->add_ranks(1);
   auto *group = program.add_groups();
