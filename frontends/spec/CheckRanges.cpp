@@ -111,6 +111,8 @@ static constexpr RealRange realRanges[] = {
     {"model.embedding_scale", 0, 1e6, RealRange::ABOVE_LEAST},
     {"model.residual_scale", 0, 1e6, RealRange::ABOVE_LEAST},
     {"model.logit_scale", 0, 1e6, RealRange::ABOVE_LEAST},
+    {"model.attention_softcap", 1e-6, 1e6},
+    {"model.logit_softcap", 1e-6, 1e6},
     {"model.dropout.attention", 0, 1, RealRange::BELOW_MOST},
     {"model.dropout.residual", 0, 1, RealRange::BELOW_MOST},
     {"model.dropout.embedding", 0, 1, RealRange::BELOW_MOST},

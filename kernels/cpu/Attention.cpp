@@ -65,6 +65,8 @@ KernelError checkShape(const AttentionShape &s) {
     return "attention: a head is not 1 to 512 wide";
   if (!(s.dropout >= 0 && s.dropout < 1))
     return "attention: dropout is not in [0, 1)";
+  if (!(s.softcap >= 0))
+    return "attention: the softcap is negative";
   const AttentionPlace &at = s.place;
   for (int64_t first :
        {at.firstQuery, at.firstKey, at.firstSequence, at.firstHead})

@@ -72,7 +72,7 @@ AttentionForwardArguments attentionOf(const CachedAttentionArguments &args,
   int64_t position = args.positions[run.token];
   s.batch = 1, s.queries = args.tokens, s.keys = position + run.count;
   s.heads = args.heads, s.kvHeads = args.kvHeads, s.headDim = args.headDim;
-  s.window = args.window, s.scale = args.scale;
+  s.window = args.window, s.scale = args.scale, s.softcap = args.softcap;
   s.place.firstQuery = position - run.token;
   result.q = args.q, result.k = args.keys, result.v = args.values;
   result.o = args.o;

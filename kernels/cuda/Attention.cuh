@@ -23,8 +23,8 @@
 ///   T; int batch, queries, keys, heads, kvHeads, dim, window; bool causal,
 ///   documents (the call has positions: of documents that share sequences where
 ///   causal, else how many keys a query sees);
-///   Integer part, rounds, sequence, wholeHeads; float scale, dropoutScale;
-///   unsigned dropoutThreshold (0: no dropout)
+///   Integer part, rounds, sequence, wholeHeads; float scale, softcap (0: none),
+///   dropoutScale; unsigned dropoutThreshold (0: no dropout)
 ///
 //===----------------------------------------------------------------------===//
 
@@ -108,6 +108,7 @@ HOCKET_DEVICE void attendToTiles(const Walk &walk, const Rows &queries,
     multiplyRows<T, Shape::dim>(scores, queries, threadIdx.x / 32 * 16, keys);
     __syncthreads(); // The keys have been read.
     next = fetchKeys(walk.next(at));
+    capScores<Shape>(scores);
     walk.hide(scores, at);
     softmaxStep<Shape>(scores, rows);
     scaleRows(sums, rows.before);
@@ -123,11 +124,15 @@ HOCKET_DEVICE void attendToTiles(const Walk &walk, const Rows &queries,
 /// stores, 72 shared.
 /// Budget of 128 documents: 216 registers; a thread: 1900 instructions, 36
 /// loads, 34 stores, 72 shared.
+/// Budget of 128 softcap: 216 registers; a thread: 1950 instructions, 32 loads,
+/// 34 stores, 72 shared.
 /// Budget of 64: 136 registers; a thread: 1350 instructions, 16 loads, 18
 /// stores, 36 shared.
 /// Budget of 64 dropout: 128 registers; a thread: 2700 instructions, 16 loads,
 /// 18 stores, 36 shared.
 /// Budget of 64 documents: 136 registers; a thread: 1350 instructions, 20 loads,
+/// 18 stores, 36 shared.
+/// Budget of 64 softcap: 136 registers; a thread: 1450 instructions, 16 loads,
 /// 18 stores, 36 shared.
 /// Budget of 64 dropout documents: 128 registers; a thread: 2700 instructions,
 /// 20 loads, 18 stores, 36 shared.
@@ -178,13 +183,15 @@ gradientOfTiles(float (&p)[NTiles][4], float (&ds)[NTiles][4],
   int warpRow = threadIdx.x / 32 * 16;
   WarpPlace place((queriesInRows ? query : key) + warpRow,
                   queriesInRows ? key : query);
-  findProbabilities<Shape>(p, [&](int j, int i) { return lseOf(place, j, i); });
+  auto lse = [&](int j, int i) { return lseOf(place, j, i); };
+  findProbabilities<Shape>(p, lse);
   if (query + queries > Shape::queries ||
       !tilesSeeAll<Shape, queries, keys>(call, documents, query, key))
     hide(p, place);
   KeptScores<Shape, queriesInRows, NTiles> kept(call, place, head);
-  gradientOfScores(p, ds, kept,
-                   [&](int j, int i) { return deltaOf(place, j, i); });
+  gradientOfScores<Shape>(p, ds, kept, lse, [&](int j, int i) {
+    return deltaOf(place, j, i);
+  });
   kept.apply(p);
 }
 
@@ -208,6 +215,10 @@ HOCKET_DEVICE float statisticOf(const float *statistic, const Head<Shape> &head,
 /// stores, 112 shared.
 /// Budget of 128 documents: 255 registers; a thread: 1600 instructions, 40
 /// loads, 32 stores, 112 shared.
+/// Budget of 64 softcap: 176 registers; a thread: 1350 instructions, 20 loads,
+/// 16 stores, 56 shared.
+/// Budget of 128 softcap: 255 registers; a thread: 1850 instructions, 36 loads,
+/// 32 stores, 112 shared.
 template <class Shape>
 HOCKET_DEVICE void
 attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
@@ -278,6 +289,8 @@ attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
 /// stores, 80 shared.
 /// Budget of 128 documents: 255 registers; a thread: 1500 instructions, 66
 /// loads, 64 stores, 80 shared.
+/// Budget of 128 softcap: 255 registers; a thread: 1500 instructions, 48 loads,
+/// 64 stores, 80 shared.
 template <class Shape>
 HOCKET_DEVICE void
 attentionKeyGradient(const typename Shape::T *q, const typename Shape::T *k,

@@ -55,6 +55,7 @@ std::string shapeText(const CudaRequest &request) {
       .number("Integer", "sequence", s.sequence)
       .number("Integer", "wholeHeads", s.wholeHeads)
       .real("scale", static_cast<float>(request.floats[0]))
+      .real("softcap", static_cast<float>(softcapAt(request.floats, 2)))
       .real("dropoutScale", 1 / (1 - dropout))
       .constant("unsigned", "dropoutThreshold",
                 std::to_string(dropoutThreshold(dropout)) + "u")

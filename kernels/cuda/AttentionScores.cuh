@@ -35,6 +35,18 @@ struct WarpPlace {
 // Softmax
 //===----------------------------------------------------------------------===//
 
+/// Products of queries and keys become their scores' shares of the softcap,
+/// where there is one.
+template <class Shape, int NTiles>
+HOCKET_DEVICE void capScores(float (&scores)[NTiles][4]) {
+  if constexpr (isCapped<Shape>())
+#pragma unroll
+    for (int j = 0; j < NTiles; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        scores[j][i] = tanhNearOne(scores[j][i] * capShare<Shape>());
+}
+
 /// The running maximum and sum of a thread's two rows, and what brings sums of
 /// before the last step to the maximum after it.
 struct SoftmaxRows {
@@ -56,18 +68,18 @@ HOCKET_DEVICE void softmaxStep(float (&scores)[NTiles][4], SoftmaxRows &rows) {
     greatest = fmaxf(greatest, __shfl_xor_sync(0xffffffffu, greatest, 2));
     // A row that has seen no key yet has no maximum to subtract.
     bool empty = greatest == neutral<Max>();
-    float shift = empty ? 0.0f : greatest * (Shape::scale * kLog2e);
+    float shift = empty ? 0.0f : greatest * (scoreScale<Shape>() * kLog2e);
     rows.before[half] =
         empty
             ? 1.0f
-            : powerOfTwo(rows.greatest[half] * (Shape::scale * kLog2e) - shift);
+            : powerOfTwo(rows.greatest[half] * (scoreScale<Shape>() * kLog2e) - shift);
     float sum = 0;
 #pragma unroll
     for (int j = 0; j < NTiles; ++j)
 #pragma unroll
       for (int i = 2 * half; i < 2 * half + 2; ++i) {
         scores[j][i] =
-            powerOfTwo(scores[j][i] * (Shape::scale * kLog2e) - shift);
+            powerOfTwo(scores[j][i] * (scoreScale<Shape>() * kLog2e) - shift);
         sum += scores[j][i];
       }
     rows.greatest[half] = greatest;
@@ -112,7 +124,7 @@ HOCKET_DEVICE void finishSoftmax(const SoftmaxRows &rows, float (&factors)[2],
     int at = row + static_cast<int>(threadIdx.x % 32 / 4) + 8 * half;
     if (threadIdx.x % 4 == 0 && at < Shape::queries)
       lse[head.statistic() + at] =
-          sum > 0 ? rows.greatest[half] * Shape::scale + logf(sum)
+          sum > 0 ? rows.greatest[half] * scoreScale<Shape>() + logf(sum)
                   : neutral<Max>();
   }
 }
@@ -330,28 +342,41 @@ private:
 // Gradient
 //===----------------------------------------------------------------------===//
 
-/// Scores become probabilities, with lseOf(j, i) of the query of each number.
+/// Products of queries and keys become probabilities, with lseOf(j, i) of the
+/// query of each number.
 template <class Shape, int NTiles, class Lse>
 HOCKET_DEVICE void findProbabilities(float (&p)[NTiles][4], Lse lseOf) {
+  capScores<Shape>(p);
 #pragma unroll
   for (int j = 0; j < NTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      p[j][i] =
-          powerOfTwo(p[j][i] * (Shape::scale * kLog2e) - lseOf(j, i) * kLog2e);
+      p[j][i] = powerOfTwo(p[j][i] * (scoreScale<Shape>() * kLog2e) -
+                           lseOf(j, i) * kLog2e);
 }
 
-/// do . v in ds becomes ds = p * (mask * dp - delta), with deltaOf(j, i) of the
-/// query of each number.
-template <int NTiles, class Kept, class Delta>
+/// The derivative of a capped score, found from its probability, as there are
+/// no registers to keep the score in. 0 for a probability of 0.
+template <class Shape> HOCKET_DEVICE float slopeOfCap(float p, float lse) {
+  float score = logarithmOfTwo(p) * (1 / kLog2e) + lse;
+  float share = score * (1 / Shape::softcap);
+  return fmaxf(1 - share * share, 0.0f);
+}
+
+/// do . v in ds becomes ds = p * (mask * dp - delta), times the slope of the
+/// softcap, with lseOf(j, i) and deltaOf(j, i) of the query of each number.
+template <class Shape, int NTiles, class Kept, class Lse, class Delta>
 HOCKET_DEVICE void gradientOfScores(const float (&p)[NTiles][4],
                                     float (&ds)[NTiles][4], const Kept &kept,
-                                    Delta deltaOf) {
+                                    Lse lseOf, Delta deltaOf) {
 #pragma unroll
   for (int j = 0; j < NTiles; ++j)
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 4; ++i) {
       ds[j][i] = p[j][i] * (kept.factor(j, i) * ds[j][i] - deltaOf(j, i));
+      if constexpr (isCapped<Shape>())
+        ds[j][i] *= slopeOfCap<Shape>(p[j][i], lseOf(j, i));
+    }
 }
 
 } // namespace hocket::cuda

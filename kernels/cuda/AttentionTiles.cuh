@@ -170,6 +170,24 @@ template <class Shape> struct Head {
 };
 
 //===----------------------------------------------------------------------===//
+// Softcaps
+//===----------------------------------------------------------------------===//
+
+/// Whether scores are bent to stay within a bound. They then stand as their
+/// shares of it: tanh(capShare() * q . k).
+template <class Shape> HOCKET_DEVICE constexpr bool isCapped() {
+  return Shape::softcap > 0;
+}
+template <class Shape> HOCKET_DEVICE constexpr float capShare() {
+  return Shape::scale / (isCapped<Shape>() ? Shape::softcap : 1.0f);
+}
+
+/// What the softmax multiplies scores by, as they stand.
+template <class Shape> HOCKET_DEVICE constexpr float scoreScale() {
+  return isCapped<Shape>() ? Shape::softcap : Shape::scale;
+}
+
+//===----------------------------------------------------------------------===//
 // Who sees whom
 //===----------------------------------------------------------------------===//
 

@@ -26,7 +26,8 @@
 ///
 /// `Shape` says what is known at compile time, as in Attention.cuh:
 ///   T; int heads, kvHeads, dim; Integer window, rows, tablePages,
-///   pages; float scale; bool causal (true); unsigned dropoutThreshold (0)
+///   pages; float scale, softcap; bool causal (true);
+///   unsigned dropoutThreshold (0)
 ///
 //===----------------------------------------------------------------------===//
 
@@ -235,6 +236,10 @@ private:
 /// stores, 100 shared.
 /// Budget of 128: 192 registers; a thread: 2250 instructions, 50 loads, 32
 /// stores, 136 shared.
+/// Budget of 64 softcap: 136 registers; a thread: 1950 instructions, 34 loads,
+/// 16 stores, 100 shared.
+/// Budget of 128 softcap: 192 registers; a thread: 2500 instructions, 50 loads,
+/// 32 stores, 136 shared.
 template <class Shape>
 HOCKET_DEVICE void
 cachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
@@ -265,8 +270,14 @@ cachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
                            count, sums, factors[0], factors[1]);
 }
 
-/// Budget: 80 registers; a thread: 2000 instructions, 26 loads, 16 stores, 260
+/// Budget: 80 registers; a thread: 2100 instructions, 32 loads, 16 stores, 286
 /// shared.
+/// Budget of true: 48 registers; a thread: 1500 instructions, 26 loads, 4
+/// stores, 216 shared.
+/// Budget of softcap: 80 registers; a thread: 2450 instructions, 32 loads, 16
+/// stores, 286 shared.
+/// Budget of true softcap: 48 registers; a thread: 1850 instructions, 26 loads,
+/// 4 stores, 216 shared.
 template <class Shape, bool OneToken>
 HOCKET_DEVICE void
 plainCachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
@@ -334,6 +345,10 @@ template <class Shape> struct FewHeads {
 /// 8 shared.
 /// Budget of 128: 32 registers; a thread: 470 instructions, 16 loads, 4 stores,
 /// 16 shared.
+/// Budget of 64 softcap: 32 registers; a thread: 380 instructions, 12 loads, 4
+/// stores, 8 shared.
+/// Budget of 128 softcap: 32 registers; a thread: 480 instructions, 16 loads, 4
+/// stores, 16 shared.
 template <class Shape>
 HOCKET_DEVICE void
 cachedScores(const typename Shape::T *q, const typename Shape::T *keys,
@@ -366,6 +381,7 @@ cachedScores(const typename Shape::T *q, const typename Shape::T *keys,
     queries.fragment(left, 0, k);
   };
   multiplyRows<T, Shape::dim>(sums, leftOf, tile, firstKey);
+  capScores<Shape>(sums);
   WarpPlace place(0, key + firstKey);
 #pragma unroll
   for (int j = 0; j < 2; ++j)

@@ -34,7 +34,8 @@ struct CachedSizes {
 };
 
 /// The `Shape` of CachedAttention.cuh.
-std::string cachedShapeText(const CachedSizes &s, double scale) {
+std::string cachedShapeText(const CachedSizes &s,
+                            std::span<const double> floats) {
   return ShapeText(s.dtype)
       .number("int", "heads", s.heads)
       .number("int", "kvHeads", s.kvHeads)
@@ -44,7 +45,8 @@ std::string cachedShapeText(const CachedSizes &s, double scale) {
       .number("Integer", "tablePages", s.tablePages)
       .number("Integer", "pages", s.pages)
       .constant("bool", "causal", "true")
-      .real("scale", static_cast<float>(scale))
+      .real("scale", static_cast<float>(floats[0]))
+      .real("softcap", static_cast<float>(softcapAt(floats, 1)))
       .constant("unsigned", "dropoutThreshold", "0u")
       .text();
 }
@@ -54,7 +56,7 @@ class CachedWriter {
 public:
   CachedWriter(const CudaRequest &request, CudaCall &call)
       : call(call), s(request.integers), type(cudaType(s.dtype)),
-        shape(cachedShapeText(s, request.floats[0])) {}
+        shape(cachedShapeText(s, request.floats)) {}
 
   KernelError keep() {
     LaunchText kernel = text("keepTokens");

@@ -109,6 +109,10 @@ HOCKET_DEVICE void fetchRows(const SwizzledTile<T, Rows, Dim> &to,
 /// thread: 2300 instructions, 8 loads, 34 stores.
 /// Budget of 128 documents: 168 registers, 24 of 24 registers, 192 of 240
 /// registers; a thread: 2300 instructions, 12 loads, 34 stores.
+/// Budget of 64 softcap: 168 registers, 160 of 160 registers, 24 of 24
+/// registers; a thread: 2850 instructions, 5 loads, 18 stores.
+/// Budget of 128 softcap: 168 registers, 24 of 24 registers, 200 of 240
+/// registers; a thread: 3050 instructions, 8 loads, 34 stores.
 template <class Shape>
 HOCKET_DEVICE void
 hopperAttentionForward(const TensorMap &q, const TensorMap &k,
@@ -185,6 +189,7 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
     Wgmma wgmma;
     auto soften = [&](GroupScores<side> &scores, int key) {
       WarpPlace place(warpRow, key);
+      capScores<Shape>(scores);
       if (!tilesSeeAll<Shape, own, side>(call, documents, firstRow, key))
         hideKeys(scores, neutral<Max>(), call, see, place);
       softmaxStep<Shape>(scores, rows);
@@ -251,6 +256,10 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
 /// thread: 1450 instructions, 12 loads, 32 stores.
 /// Budget of 128 documents: 168 registers, 24 of 24 registers, 176 of 240
 /// registers; a thread: 1600 instructions, 16 loads, 32 stores.
+/// Budget of 64 softcap: 168 registers, 24 of 24 registers, 240 of 240
+/// registers; a thread: 3400 instructions, 10 loads, 16 stores.
+/// Budget of 128 softcap: 168 registers, 24 of 24 registers, 192 of 240
+/// registers; a thread: 2350 instructions, 12 loads, 32 stores.
 template <class Shape>
 HOCKET_DEVICE void hopperAttentionQueryGradient(
     const TensorMap &q, const TensorMap &k, const TensorMap &v,
@@ -355,7 +364,7 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
       auto kept = find(p, key);
       wgmma.wait<0>(ds);
       valueRing.consumerRelease(0);
-      gradientOfScores(p, ds, kept, deltaOf);
+      gradientOfScores<Shape>(p, ds, kept, lseOf, deltaOf);
       packScores<T>(ds, packed);
       for (key = seen(key + side); key < Shape::keys;
            key = seen(key + side), ++tile) {
@@ -365,7 +374,7 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
         kept = find(p, key);
         wgmma.wait<1>(ds);
         valueRing.consumerRelease(tile);
-        gradientOfScores(p, ds, kept, deltaOf);
+        gradientOfScores<Shape>(p, ds, kept, lseOf, deltaOf);
         wgmma.wait<0>(sums);
         keyRing.consumerRelease(tile - 1);
         packScores<T>(ds, packed);
@@ -389,6 +398,10 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
 /// thread: 1300 instructions, 12 loads, 64 stores, 20 shared.
 /// Budget of 128 documents: 168 registers, 24 of 24 registers, 232 of 240
 /// registers; a thread: 1450 instructions, 19 loads, 64 stores, 30 shared.
+/// Budget of 64 softcap: 168 registers, 24 of 24 registers, 184 of 240
+/// registers; a thread: 2250 instructions, 14 loads, 32 stores, 52 shared.
+/// Budget of 128 softcap: 168 registers, 24 of 24 registers, 232 of 240
+/// registers; a thread: 1650 instructions, 12 loads, 64 stores, 28 shared.
 template <class Shape>
 HOCKET_DEVICE void
 hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
@@ -520,10 +533,13 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
       };
       auto differentiate = [&](int tile, const Kept &kept) {
         int lane = 2 * (threadIdx.x % 4);
+        auto lseOf = [&](int j, int i) {
+          return statistics[tile % stages][0][lane + 8 * j + i % 2];
+        };
         auto deltaOf = [&](int j, int i) {
           return statistics[tile % stages][1][lane + 8 * j + i % 2];
         };
-        gradientOfScores(p, ds, kept, deltaOf);
+        gradientOfScores<Shape>(p, ds, kept, lseOf, deltaOf);
       };
       ownThere.wait(0);
       if constexpr (besideNext) {

@@ -177,6 +177,8 @@ HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
     int key = lane + i * lanes;
     if (!walk.sees(place, row, key))
       mine[key] = neutral<Max>();
+    else if constexpr (isCapped<Shape>())
+      mine[key] = tanhf(mine[key] * capShare<Shape>());
     greatest = maximum(greatest, mine[key]);
   }
 #pragma unroll
@@ -187,7 +189,7 @@ HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
   float shift = greatest == neutral<Max>() ? 0.0f : greatest;
   for (int i = 0; i < each; ++i) {
     int key = lane + i * lanes;
-    float p = expf((mine[key] - shift) * Shape::scale);
+    float p = expf((mine[key] - shift) * scoreScale<Shape>());
     sum += p;
     if constexpr (Shape::dropoutThreshold > 0)
       p *= walk.isKept(place, row, key) ? Shape::dropoutScale : 0.0f;
@@ -197,7 +199,7 @@ HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
   for (int distance = lanes / 2; distance > 0; distance /= 2)
     sum += __shfl_xor_sync(0xffffffffu, sum, distance);
   if (lane == 0) {
-    float before = expf((last - shift) * Shape::scale);
+    float before = expf((last - shift) * scoreScale<Shape>());
     softmax.greatest[row] = greatest;
     softmax.before[row] = before;
     softmax.sum[row] = softmax.sum[row] * before + sum;
@@ -276,6 +278,8 @@ plainAttendToTiles(const Walk &walk, const HeadRows<typename Shape::T> &queries,
 /// shared.
 /// Budget of 256: 80 registers; a thread: 1750 instructions, 21 loads, 33
 /// stores, 250 shared.
+/// Budget of softcap: 80 registers; a thread: 1800 instructions, 21 loads, 17
+/// stores, 250 shared.
 template <class Shape>
 HOCKET_DEVICE void
 plainAttentionForward(const typename Shape::T *q, const typename Shape::T *k,
@@ -294,7 +298,7 @@ plainAttentionForward(const typename Shape::T *q, const typename Shape::T *k,
   if (thread < rows && first + thread < Shape::queries) {
     float sum = softmax.sum[thread];
     lse[head.statistic() + first + thread] =
-        sum > 0 ? softmax.greatest[thread] * Shape::scale + logf(sum)
+        sum > 0 ? softmax.greatest[thread] * scoreScale<Shape>() + logf(sum)
                 : neutral<Max>();
   }
   __syncthreads();
@@ -329,10 +333,15 @@ plainGradientOfScores(float *p, float *ds, const AttentionCall &call,
           mask = isKept<Shape>(call, head.b, head.h, queryAt, keyAt)
                      ? Shape::dropoutScale
                      : 0.0f;
+        float score = p[at];
+        if constexpr (isCapped<Shape>())
+          score = tanhf(score * capShare<Shape>());
         probability =
-            expf(p[at] * Shape::scale - lse[head.statistic() + query]);
+            expf(score * scoreScale<Shape>() - lse[head.statistic() + query]);
         gradient =
             probability * (mask * ds[at] - delta[head.statistic() + query]);
+        if constexpr (isCapped<Shape>())
+          gradient *= 1 - score * score;
         probability *= mask;
       }
     }
@@ -343,6 +352,8 @@ plainGradientOfScores(float *p, float *ds, const AttentionCall &call,
 
 /// Budget: 64 registers; a thread: 1750 instructions, 43 loads, 16 stores, 249
 /// shared.
+/// Budget of softcap: 80 registers; a thread: 1750 instructions, 43 loads, 16
+/// stores, 249 shared.
 template <class Shape>
 HOCKET_DEVICE void plainAttentionQueryGradient(
     const typename Shape::T *q, const typename Shape::T *k,
@@ -380,6 +391,8 @@ HOCKET_DEVICE void plainAttentionQueryGradient(
 /// Budget: 80 registers; a thread: 2100 instructions, 48 loads, 32 stores, 282
 /// shared.
 /// Budget of 256: 104 registers; a thread: 2100 instructions, 48 loads, 32
+/// stores, 282 shared.
+/// Budget of softcap: 128 registers; a thread: 2100 instructions, 48 loads, 32
 /// stores, 282 shared.
 template <class Shape>
 HOCKET_DEVICE void plainAttentionKeyGradient(

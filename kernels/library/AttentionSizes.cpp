@@ -8,16 +8,30 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace hocket::kernels::library {
 
 namespace {
 
+constexpr KernelError kSoftcap = "a softcap must be positive and finite";
+
+/// Whether a call's softcap, float `at` unless it is left out, bounds scores
+/// that are computed in 32 bits.
+bool isSoftcap(Floats floats, size_t at) {
+  if (floats.size() == at)
+    return true;
+  auto softcap = static_cast<float>(floats[at]);
+  return softcap > 0 && std::isnormal(softcap);
+}
+
 /// What forward and backward both check; q, kv and row statistics in bytes.
 KernelError attentionSizes(Integers n, Floats floats,
                            std::array<int64_t, 3> &sizes) {
-  if (n.size() != 9 || floats.size() != 2)
-    return n.size() != 9 ? kCount : kFloats;
+  if (n.size() != 9)
+    return kCount;
+  if (floats.size() != 2 && floats.size() != 3)
+    return kFloats;
   if (!isFloating(n[0]))
     return kDType;
   int64_t element = bytesOf(typeOf(n[0]));
@@ -32,7 +46,7 @@ KernelError attentionSizes(Integers n, Floats floats,
     return kDimension;
   if (!(floats[1] >= 0 && floats[1] < 1))
     return "dropout must be at least 0 and less than 1";
-  return nullptr;
+  return isSoftcap(floats, 2) ? nullptr : kSoftcap;
 }
 
 /// As attentionSizes, of a shard: what is whole stands before the stream.
@@ -120,8 +134,12 @@ KernelError attentionBackwardDocumentsBytes(Integers n, Floats floats,
 }
 
 KernelError cachedAttentionSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 9, floats, 1))
-    return error;
+  if (n.size() != 9)
+    return kCount;
+  if (floats.size() != 1 && floats.size() != 2)
+    return kFloats;
+  if (!isSoftcap(floats, 1))
+    return kSoftcap;
   if (!isFloating(n[0]))
     return kDType;
   int64_t element = bytesOf(typeOf(n[0]));

@@ -91,6 +91,7 @@ static AttentionShape attentionShape(const LibraryCall &call) {
   shape.kvHeads = n[4], shape.headDim = n[5];
   shape.causal = n[6] != 0, shape.window = n[7];
   shape.scale = static_cast<float>(call.floats[0]);
+  shape.softcap = static_cast<float>(softcapAt(call.floats, 2));
   shape.dropout = static_cast<float>(call.floats[1]);
   shape.random = {static_cast<uint64_t>(call.scalars[0]),
                   static_cast<uint32_t>(n.back()),
@@ -161,6 +162,7 @@ CachedAttentionArguments cachedAttentionArguments(const LibraryCall &call) {
           n[4],
           n[5],
           static_cast<float>(call.floats[0]),
+          static_cast<float>(softcapAt(call.floats, 1)),
           n[6],
           n[7],
           n[8],

@@ -40,8 +40,8 @@
 ///                     o[B, S, n, d] (out), lse f32[B, n, S] (out)
 ///                     integers: dtype, B, S, n, g, d, causal (0 or 1),
 ///                     window (0: none), random stream
-///                     floats: scale, dropout p; scalars: seed, step,
-///                     element base
+///                     floats: scale, dropout p, softcap (left out if there
+///                     is none); scalars: seed, step, element base
 /// attention_backward  buffers: q, k, v, o, lse, do[B, S, n, d],
 ///                     dq, dk, dv (out; as q, k, v), delta f32[B, n, S] (out:
 ///                     workspace)
@@ -65,7 +65,8 @@
 ///                     keys[N, kCachePage, g, d], values (as keys),
 ///                     o[T, n, d] (out), keys, values (out: the same buffers)
 ///                     integers: dtype, T, n, g, d, window (0: none), R, P, N
-///                     floats: scale (kernels/reference/CachedAttention.h)
+///                     floats: scale, softcap (left out if there is none)
+///                     (kernels/reference/CachedAttention.h)
 /// merge_attention     buffers: o f32[B, S, n, d], lse f32[B, n, S], the same
 ///                     over other keys, both together (out; may be the first)
 ///                     integers: B, S, n, d
@@ -242,6 +243,11 @@ inline int64_t roundsAt(std::span<const int64_t> integers, size_t at) {
 /// The same of attention; the last integer is the stream.
 inline int64_t attentionRounds(std::span<const int64_t> integers) {
   return roundsAt(integers.first(integers.size() - 1), 13);
+}
+
+/// `softcap` of a call of attention, float `at` unless it is left out.
+inline double softcapAt(std::span<const double> floats, size_t at) {
+  return floats.size() > at ? floats[at] : 0;
 }
 
 /// All ops, in the order above.

@@ -42,6 +42,10 @@ struct Row {
   }
 };
 
+double scoreOf(const AttentionShape &s, double product) {
+  return cappedScore(s.softcap, static_cast<double>(s.scale) * product);
+}
+
 template <typename Fn> void forEachRow(const AttentionShape &s, Fn fn) {
   for (int64_t b = 0; b < s.batch; ++b)
     for (int64_t h = 0; h < s.heads; ++h)
@@ -96,8 +100,8 @@ KernelError reference::attentionForward(const AttentionForwardArguments &args) {
   forEachRow(s, [&](Row row) {
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
     forEachKey(row, [&](int64_t j) {
-      scores[j] = static_cast<double>(s.scale) *
-                  dot(args.q, row.query(), args.k, row.key(j), s.headDim);
+      scores[j] =
+          scoreOf(s, dot(args.q, row.query(), args.k, row.key(j), s.headDim));
       largest = std::max(largest, scores[j]);
     });
     forEachKey(row, [&](int64_t j) { sum += std::exp(scores[j] - largest); });
@@ -125,10 +129,12 @@ reference::attentionBackward(const AttentionBackwardArguments &args) {
     store(args.delta, row.statistic(), delta);
     forEachKey(row, [&](int64_t j) {
       int64_t key = row.key(j);
-      double score = scale * dot(args.q, row.query(), args.k, key, s.headDim);
+      double score =
+          scoreOf(s, dot(args.q, row.query(), args.k, key, s.headDim));
+      double share = s.softcap > 0 ? score / s.softcap : 0;
       double p = std::exp(score - lse), mask = row.mask(j);
       double dp = mask * dot(args.dO, row.query(), args.v, key, s.headDim);
-      double ds = p * (dp - delta);
+      double ds = p * (dp - delta) * (1 - share * share);
       add(dq, row.query(), scale * ds, args.k, key, s.headDim);
       add(dk, key, scale * ds, args.q, row.query(), s.headDim);
       add(dv, key, mask * p, args.dO, row.query(), s.headDim);

@@ -8,6 +8,7 @@
 /// Attention of `heads` query heads over `kvHeads` key/value heads (query head
 /// h reads key/value head h / (heads / kvHeads)):
 ///   s[i, j] = scale * q[i] . k[j]     for the keys j that query i sees
+///             (with softcap > 0: softcap * tanh(that / softcap))
 ///   p[i, j] = exp(s[i, j] - lse[i]),  lse[i] = log sum_j exp(s[i, j])
 ///   o[i]    = sum_j mask[i, j] * p[i, j] * v[j]
 /// Query i sees keys j <= i where `causal`, and only i - window < j where
@@ -25,6 +26,7 @@
 /// The gradient recomputes p from lse (Dao et al., "FlashAttention", 2022):
 ///   delta[i] = do[i] . o[i]
 ///   ds[i, j] = p[i, j] * (mask[i, j] * do[i] . v[j] - delta[i])
+///              (with softcap > 0: times 1 - (s[i, j] / softcap)^2)
 ///   dq[i] = scale * sum_j ds[i, j] k[j],  dk[j] = scale * sum_i ds[i, j] q[i],
 ///   dv[j] = sum_i mask[i, j] * p[i, j] * do[i]
 /// with dk and dv summed over the query heads of a group.
@@ -37,6 +39,8 @@
 #include "kernels/reference/Element.h"
 #include "kernels/reference/Philox.h"
 #include "kernels/reference/Positions.h"
+
+#include <cmath>
 
 namespace hocket::kernels {
 
@@ -62,6 +66,7 @@ struct AttentionShape {
   bool causal = true;
   int64_t window = 0; ///< 0: none
   float scale = 1;
+  float softcap = 0; ///< 0: none
   float dropout = 0; ///< p, 0 <= p < 1
   RandomStream random;
   int64_t elementBase = 0;
@@ -119,6 +124,11 @@ lastKey(const AttentionShape &s, int64_t b, int64_t row, int64_t i) {
   if (s.causal)
     return i + 1;
   return s.positions ? s.positions[b * s.queries + row] : wholeSequence(s);
+}
+
+/// The score of a query and a key whose product with the scale is `x`.
+inline double cappedScore(double softcap, double x) {
+  return softcap > 0 ? softcap * std::tanh(x / softcap) : x;
 }
 
 /// The random number of a query and a key, by their positions.

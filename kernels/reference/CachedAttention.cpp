@@ -59,7 +59,7 @@ static void attend(const CachedAttentionArguments &args, int64_t t, int64_t h) {
     for (int64_t c = 0; c < args.headDim; ++c)
       dot += load(args.q, query + c) *
              load(args.keys, entryOf(args, row, j, g) + c);
-    scores.push_back(dot * double(args.scale));
+    scores.push_back(cappedScore(args.softcap, dot * double(args.scale)));
     largest = std::max(largest, scores.back());
   }
   for (int64_t j = first; j <= last; ++j) {

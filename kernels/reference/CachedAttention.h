@@ -24,7 +24,7 @@
 #ifndef HOCKET_KERNELS_REFERENCE_CACHEDATTENTION_H
 #define HOCKET_KERNELS_REFERENCE_CACHEDATTENTION_H
 
-#include "kernels/reference/Element.h"
+#include "kernels/reference/Attention.h"
 
 namespace hocket::kernels {
 
@@ -39,6 +39,7 @@ struct CachedAttentionArguments {
   int64_t headDim = 0;            ///< cpu: at most 512
   int64_t window = 0;             ///< 0: none
   float scale = 1;
+  float softcap = 0;                ///< of scores, as in Attention.h; 0: none
   int64_t rows = 0, tablePages = 0; ///< of the table
   int64_t pages = 0;                ///< of the cache
   ConstView q;                      ///< [tokens, heads, headDim]

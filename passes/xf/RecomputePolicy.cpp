@@ -81,7 +81,7 @@ RecomputeModules hocket::xf::modulesOf(Operation *op) {
   // A largest magnitude is one number, and may take devices to tell; rows that
   // were exchanged have taken them.
   if (isa<AmaxOp, RouterOp, SinkhornOp, ExpertOrderOp, ExpertSegmentsOp,
-          ExchangeRowsOp, ReturnRowsOp, EmbeddingOp, CrossEntropyOp,
+          ExchangeRowsOp, ReturnRowsOp, EmbeddingOp, SoftcapOp, CrossEntropyOp,
           CrossEntropyGradientOp, RopeTableOp, func::CallOp>(op))
     return {};
   return {RecomputeModule::Pointwise};

@@ -63,6 +63,8 @@ std::vector<PlanCase> casesOfDocuments() {
   add(slidingOnDocuments, contextPlans(),
       {"Cp2", "Cp4Tp2Sp", "Pp2Cp2Tp2", "Dp2Cp2AllToAll", "Cp4Ring",
        "Dp2Cp2Tp2Ring"});
+  add(cappedOnDocuments, contextPlans(),
+      {"Cp2", "Dp2Cp2AllToAll", "Cp4Ring", "Dp2Cp2Tp2Ring"});
   add(dropoutOnDocuments, dropoutPlans(), {});
   add(bert, inMicrobatches, {});
   add(bert, densePlans(),

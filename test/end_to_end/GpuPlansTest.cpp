@@ -137,6 +137,8 @@ std::vector<Kind> kinds() {
        {"Dp2Cp2Zero3", "Cp2AllToAll", "Pp2Cp2Ring"}},
       {&dropoutOnDocuments, dropoutPlans(), {"Dp2Tp2Full", "Dp2Cp2Tp2"}},
       {&slidingOnDocuments, contextPlans(), {"Cp4Ring"}},
+      {&capped, dropoutPlans(), {"Dp2Tp2Full", "Cp2AllToAll"}},
+      {&cappedOnDocuments, contextPlans(), {"Cp4Ring"}},
       {&bert, densePlans(), {"Pp2Dp2Tp2", "Dp2Zero3"}},
       {&bert, contextPlans(), {"Cp2AllToAll", "Pp2Cp2Ring"}},
       {&bertWithDropout, dropoutPlans(), {"Dp2Tp2Full"}},

@@ -139,6 +139,10 @@ TEST_F(RandomPlans, TrainTheSameBranchesSideBySide) {
   trainTheSame({&sideBySide, &sideBySideOnOneNorm}, 10);
 }
 
+TEST_F(RandomPlans, TrainTheSameWithinSoftcaps) {
+  trainTheSame({&capped, &cappedOnDocuments}, 10);
+}
+
 TEST_F(RandomPlans, TrainTheSameStateSpaces) {
   trainTheSame({&stateSpace, &oneGroup}, 10);
 }
@@ -186,6 +190,7 @@ std::vector<PlanCase> cases() {
   add(gpt, contextPlans());
   add(llama, contextPlans());
   add(patterned, contextPlans());
+  add(capped, dropoutPlans());
   add(gptWithDropout, dropoutPlans());
   return all;
 }

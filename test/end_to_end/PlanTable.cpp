@@ -70,6 +70,17 @@ const ModelRow test::patterned = {
     "embedding_scale: 5.6 residual_scale: 0.5 logit_scale: 0.7 "
     "layer_kinds { name: \"local\" sliding_window: 5 rope { theta: 100 } } "
     "layer_kinds { name: \"global\" ffn: 72 } pattern: \"local*2 global\" "};
+
+// Weights that make scores and logits as large as the softcaps.
+#define CAPPED                                                                 \
+  LLAMA "kv_heads: 2 ffn: 50 attention_scale: 0.4 attention_softcap: 1.5 "     \
+        "logit_softcap: 0.8 initializer { stddev: 0.2 } "                      \
+        "layer_kinds { name: \"local\" sliding_window: 5 } "                   \
+        "layer_kinds { name: \"global\" } pattern: \"local global\" "
+
+const ModelRow test::capped = {"Capped", CAPPED "dropout { attention: 0.1 } "};
+const ModelRow test::cappedOnDocuments = {"CappedDocuments", CAPPED, DOCUMENTS};
+
 const ModelRow test::hybrid = {
     "Hybrid",
     "layers: 6 hidden: 32 heads: 4 kv_heads: 2 ffn: 64 vocab_size: 61 "

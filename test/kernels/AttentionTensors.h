@@ -72,6 +72,12 @@ inline AttentionShape shapeOf(int64_t b, int64_t sequence, int64_t n, int64_t g,
   return s;
 }
 
+/// The same with scores that stay within a softcap.
+inline AttentionShape capped(AttentionShape s, float softcap) {
+  s.softcap = softcap;
+  return s;
+}
+
 /// Where each document of sequence `b` begins: 0 first, lengths from 1 to
 /// `longest`.
 inline std::vector<int64_t> documentStarts(int64_t b, int64_t sequence,

@@ -26,7 +26,8 @@ void check(const AttentionShape &s, DType dtype) {
                std::to_string(s.heads) + "/" + std::to_string(s.kvHeads) + "x" +
                std::to_string(s.headDim) + (s.causal ? " causal" : "") +
                " window " + std::to_string(s.window) + " dropout " +
-               std::to_string(s.dropout) + " " + nameOf(dtype));
+               std::to_string(s.dropout) + " softcap " +
+               std::to_string(s.softcap) + " " + nameOf(dtype));
   Tensors wide(s, Tensors(s, dtype));
   ASSERT_EQ(reference::attentionForward(wide.forward(s)), nullptr);
   ASSERT_EQ(reference::attentionBackward(wide.backward(s)), nullptr);
@@ -109,6 +110,17 @@ TEST(Attention, DocumentsThatShareASequence) {
   checkDocuments(shapeOf(2, 150, 2, 1, 24, true, 30, 0.2f), 70, DType::F32);
   for (DType dtype : {DType::BF16, DType::F16})
     checkDocuments(shapeOf(2, 130, 2, 2, 64), 90, dtype);
+}
+
+/// From a bound that bends most scores to one that bends none much.
+TEST(Attention, SoftcapsBendScores) {
+  for (float softcap : {0.5f, 2.0f, 50.0f})
+    check(capped(shapeOf(1, 150, 2, 1, 16), softcap), DType::F32);
+  check(capped(shapeOf(2, 131, 4, 2, 24, true, 40, 0.3f), 2), DType::F32);
+  check(capped(shapeOf(1, 600, 1, 1, 8, false), 2), DType::F32);
+  checkDocuments(capped(shapeOf(2, 150, 2, 1, 16), 2), 70, DType::F32);
+  for (DType dtype : {DType::BF16, DType::F16})
+    check(capped(shapeOf(2, 100, 4, 2, 64), 2), dtype);
 }
 
 /// As `check`, where `least` keys of the first sequence are no padding, and
@@ -265,6 +277,7 @@ TEST(Attention, ShardsOfTheQueriesSeeWhatTheirPositionsSee) {
   checkShards(shapeOf(2, 24, 4, 2, 8), 2);
   checkShards(shapeOf(1, 600, 2, 1, 16), 3);
   checkShards(shapeOf(1, 264, 2, 2, 8, true, 70), 2);
+  checkShards(capped(shapeOf(1, 264, 2, 1, 8, true, 70), 2), 2);
 }
 
 TEST(Attention, ShardsOfDocuments) {
@@ -331,7 +344,9 @@ Tensors partOfKeys(const AttentionShape &s, const Tensors &whole, int64_t first,
 TEST(Attention, PartsOfTheKeysAddUpToAll) {
   TestWorkers workers(2);
   for (int64_t window : {0, 9}) {
-    AttentionShape s = shapeOf(2, 48, 4, 2, 8, true, window), half = s;
+    AttentionShape s =
+        capped(shapeOf(2, 48, 4, 2, 8, true, window), window > 0 ? 2 : 0);
+    AttentionShape half = s;
     half.keys = 24, half.place.sequence = 48;
     Tensors whole(s, DType::F64);
     ASSERT_EQ(reference::attentionForward(whole.forward(s)), nullptr);
@@ -425,7 +440,8 @@ void compareWithDifferences(const AttentionShape &s, Tensors &t, Array &input,
 
 TEST(Attention, ReferenceGradientIsTheDerivative) {
   for (float dropout : {0.0f, 0.3f}) {
-    AttentionShape s = shapeOf(2, 7, 4, 2, 8, true, 4, dropout);
+    AttentionShape s =
+        capped(shapeOf(2, 7, 4, 2, 8, true, 4, dropout), 5 * dropout);
     Tensors t(s, DType::F64);
     objective(s, t);
     ASSERT_EQ(reference::attentionBackward(t.backward(s)), nullptr);
@@ -448,6 +464,9 @@ TEST(Attention, RefusesWhatItCannotDo) {
   s = shapeOf(1, 4, 2, 2, 8, true, 0, 1);
   EXPECT_STREQ(attentionBackward(t.backward(s), workers),
                "attention: dropout is not in [0, 1)");
+  s = capped(shapeOf(1, 4, 2, 2, 8), -1);
+  EXPECT_STREQ(attentionForward(t.forward(s), workers),
+               "attention: the softcap is negative");
   s = shapeOf(1, 4, 2, 2, 8);
   s.place.firstKey = -1;
   EXPECT_STREQ(attentionForward(t.forward(s), workers),

@@ -59,6 +59,11 @@ TEST(CachedAttention, GroupsWindowsAndTypes) {
     check(shapeOf(2, 140, 4, 2, 32), dtype);
 }
 
+TEST(CachedAttention, SoftcapsBendScores) {
+  check(capped(shapeOf(2, 150, 2, 1, 16, true, 100), 2), DType::F32);
+  check(capped(shapeOf(2, 70, 4, 2, 32), 50), DType::BF16);
+}
+
 TEST(CachedAttention, ChecksWhatTheHostSays) {
   AttentionShape s = shapeOf(2, 70, 2, 1, 8);
   TestWorkers workers(1);

@@ -44,6 +44,11 @@ const Example kExamples[] = {
      {0.5, 0.1},
      {1, 2, 0},
      {1280, 640, 640, 1280, 160}},
+    {"attention_forward",
+     {1, 2, 5, 4, 2, 8, 1, 0, 3},
+     {0.5, 0.1, 50},
+     {1, 2, 0},
+     {1280, 640, 640, 1280, 160}},
     {"attention_backward",
      {2, 2, 5, 4, 2, 8, 1, 0, 3},
      {0.5, 0},
@@ -77,6 +82,11 @@ const Example kExamples[] = {
     {"cached_attention",
      {1, 5, 4, 2, 8, 0, 3, 2, 7},
      {0.5},
+     {},
+     {640, 320, 320, 20, 20, 24, 28672, 28672, 640, 28672, 28672}},
+    {"cached_attention",
+     {1, 5, 4, 2, 8, 0, 3, 2, 7},
+     {0.5, 50},
      {},
      {640, 320, 320, 20, 20, 24, 28672, 28672, 640, 28672, 28672}},
     {"merge_attention", {2, 5, 3, 4}, {}, {}, {480, 120, 480, 120, 480, 120}},
@@ -177,6 +187,22 @@ TEST(Library, StatesTheBytesOfEachBuffer) {
     std::vector<int64_t> bytes;
     EXPECT_EQ(sizesOf(e, bytes), nullptr) << e.op;
     EXPECT_EQ(bytes, e.bytes) << e.op;
+  }
+}
+
+TEST(Library, SoftcapsArePositiveAndFinite) {
+  std::vector<int64_t> bytes;
+  for (const Example &e : kExamples) {
+    size_t at = e.op == "cached_attention" ? 1 : 2;
+    if (e.op.find("attention") == e.op.npos || e.floats.size() != at + 1)
+      continue;
+    for (double bad : {0.0, -1.0, 1e-50, 1e50, std::nan("")}) {
+      Example wrong = e;
+      wrong.floats[at] = bad;
+      EXPECT_STREQ(sizesOf(wrong, bytes),
+                   "a softcap must be positive and finite")
+          << e.op << " " << bad;
+    }
   }
 }
 

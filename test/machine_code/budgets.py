@@ -135,6 +135,7 @@ def facts_of(kernel):
         facts |= {shape["T"], shape["dim"]}
         facts |= {"dropout"} if shape["dropoutThreshold"] != "0u" else set()
         facts |= {"documents"} if shape.get("documents") == "true" else set()
+        facts |= {"softcap"} if kernel.is_capped else set()
     return facts
 
 

@@ -54,6 +54,8 @@ class Kernel:
             types = [*types, "dropout"]
         if shape.get("documents") == "true":
             types = [*types, "documents"]
+        if self.is_capped:
+            types = [*types, "softcap"]
         return self.function + (f"<{', '.join(types)}>" if types else "")
 
     @property
@@ -69,6 +71,11 @@ class Kernel:
         return dict(re.findall(r"(\w+) = ([^;]+);", found[1])) if found else {}
 
     @property
+    def is_capped(self):
+        """Whether attention bends its scores to stay within a bound."""
+        return float.fromhex(self.shape.get("softcap", "0").rstrip("f")) > 0
+
+    @property
     def kind(self):
         if self.is_fused:
             text = re.sub(r"(?<![\w.])\d+\.\d+(e[-+]\d+)?f", "F", self.text)
@@ -80,7 +87,7 @@ class Kernel:
         known["window"], known["part"] = shape["window"] != "0", shape.get("part", "0") != "0"
         known["rounds"] = shape.get("rounds", "1") != "1"
         known["grouped"] = shape["heads"] != shape["kvHeads"]
-        return f"{self.function} {self.threads} {sorted(known.items())}"
+        return f"{self.function} {self.types} {self.threads} {sorted(known.items())}"
 
     def is_for(self, arch):
         if self.text.startswith(GPUS_BUT_HOPPER):

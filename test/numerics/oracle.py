@@ -51,6 +51,8 @@ class Config:
         self.qk_norm_scope = get("qk_norm_scope", "HEAD")
         self.window = get("sliding_window")
         self.scale = get("attention_scale", self.head_dim**-0.5)
+        self.attention_softcap = get("attention_softcap")
+        self.logit_softcap = get("logit_softcap")
         self.tied = get("tied_embeddings", True)
         self.initializer = get("initializer", {})
         self.moe = get("moe")
@@ -463,7 +465,7 @@ class Model:
             return self.rounded(rotate(y, table)) if rotated else y
 
         q, k, v = heads("q"), heads("k"), heads("v")
-        if self.fused and not c.encoder:
+        if self.fused and not c.encoder and not c.attention_softcap:
             y = F.scaled_dot_product_attention(
                 q, k, v, is_causal=True, scale=c.scale, enable_gqa=True
             )
@@ -471,6 +473,7 @@ class Model:
             group = c.heads // c.kv_heads
             k, v = (t.repeat_interleave(group, 1) for t in (k, v))
             scores = (q @ k.transpose(-1, -2)) * c.scale
+            scores = self.capped(scores, c.attention_softcap)
             scores = scores.masked_fill(~self.visible(kind.window), -math.inf)
             y = scores.softmax(-1) @ v
         y = self.rounded(y.transpose(1, 2).reshape(batch, sequence, -1))
@@ -610,6 +613,9 @@ class Model:
         both = self.rounded(self.scaled(attention, scale) + self.scaled(mlp, scale))
         return self.rounded(x + both)
 
+    def capped(self, x, cap):
+        return cap * torch.tanh(x / cap) if cap else x
+
     def scaled(self, x, factor):
         return x if factor == 1 else self.rounded(x * factor)
 
@@ -644,6 +650,7 @@ class Model:
         x = self.scaled(x, c.logit_scale)
         head = self.rounded(weights["embedding.weight" if c.tied else "head.weight"])
         logits = self.rounded(F.linear(x, head, weights.get("head.bias")))
+        logits = self.rounded(self.capped(logits, c.logit_softcap))
         logits = logits[..., : c.vocab].flatten(0, 1)
         return logits.float() if logits.dtype == torch.bfloat16 else logits
 

@@ -203,6 +203,11 @@ class MemoryPriceTest(unittest.TestCase):
         ]
         return SCANS.format(groups, norms, "\n".join(kinds), pattern)
 
+    def test_capped_logits(self):
+        for short, plan in DENSE:
+            with self.subTest(plan=short):
+                self.check("logit_softcap: 30", short, plan)
+
     def test_experts(self):
         for short, plan in MIXTURES:
             with self.subTest(plan=short):

@@ -80,6 +80,7 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   model.headNorms = from.qk_norm();
   model.parallelBranches = from.branches() != spec::Model::SEQUENTIAL;
   model.oneNorm = hasOneNorm(from);
+  model.cappedLogits = from.has_logit_softcap();
   if (from.has_moe()) {
     model.capacity = from.moe().capacity_factor();
     model.rowsBound = from.moe().expert_capacity_bound();

@@ -125,6 +125,14 @@ LogicalResult ActivationGradientOp::verify() {
   return checkSameType(*this, 12, "result", getResult(), getInput());
 }
 
+LogicalResult SoftcapGradientOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkCap(*this, getCap().convertToDouble())) ||
+      failed(checkSameType(*this, 112, "grad", getGrad(), getOutput())))
+    return failure();
+  return checkSameType(*this, 112, "result", getResult(), getOutput());
+}
+
 LogicalResult GatedGradientOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkSameType(*this, 12, "grad", getGrad(), getGate())) ||

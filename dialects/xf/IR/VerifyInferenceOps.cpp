@@ -62,7 +62,7 @@ LogicalResult CachedAttentionOp::verify() {
   if (!std::isfinite(scale) || int64_t(getWindow()) < 0)
     return emitOpError("X67: a scale of ")
            << scale << ", a window of " << int64_t(getWindow());
-  return success();
+  return checkSoftcap(*this, getSoftcap().convertToDouble());
 }
 
 /// X68: the functions take what the host gives, and who is not alone leaves

@@ -234,6 +234,8 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
   double scale = op.getScale().convertToDouble();
   if (!(scale > 0) || !std::isfinite(scale))
     return op.emitOpError("X11: scale ") << scale << " is not positive";
+  if (failed(checkSoftcap(op, op.getSoftcap().convertToDouble())))
+    return failure();
   if (static_cast<int64_t>(op.getWindow()) < 0)
     return op.emitOpError("X11: window ")
            << static_cast<int64_t>(op.getWindow()) << " is negative";
@@ -263,6 +265,26 @@ LogicalResult ActivationOp::verify() {
   if (failed(checkStatic(*this)))
     return failure();
   return checkSameType(*this, 12, "result", getResult(), getInput());
+}
+
+LogicalResult hocket::xf::checkSoftcap(Operation *op, double softcap) {
+  if (softcap >= 0 && std::isfinite(softcap))
+    return success();
+  return op->emitOpError("X111: softcap ")
+         << softcap << " is negative or not finite";
+}
+
+LogicalResult hocket::xf::checkCap(Operation *op, double cap) {
+  if (cap > 0 && std::isfinite(cap))
+    return success();
+  return op->emitOpError("X112: cap ") << cap << " is not positive and finite";
+}
+
+LogicalResult SoftcapOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkCap(*this, getCap().convertToDouble())))
+    return failure();
+  return checkSameType(*this, 112, "result", getResult(), getInput());
 }
 
 LogicalResult GatedOp::verify() {

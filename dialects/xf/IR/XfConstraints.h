@@ -57,6 +57,11 @@ mlir::LogicalResult checkSameType(mlir::Operation *op, int number,
                                   llvm::StringRef what, mlir::Value value,
                                   mlir::Value like);
 
+/// X111: what bounds the scores of attention, 0 for nothing.
+mlir::LogicalResult checkSoftcap(mlir::Operation *op, double softcap);
+/// X112: what bounds numbers.
+mlir::LogicalResult checkCap(mlir::Operation *op, double cap);
+
 /// X110: `gate` has a number for each row of `input`, of its type.
 mlir::LogicalResult checkRowGate(mlir::Operation *op, mlir::Value input,
                                  mlir::Value gate);

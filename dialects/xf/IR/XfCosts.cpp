@@ -180,6 +180,10 @@ OpCost ActivationOp::getCost() {
 OpCost ActivationGradientOp::getCost() {
   return elementwise(*this, getInput(), 2 * activationFlops(getKind()) + 1);
 }
+OpCost SoftcapOp::getCost() { return elementwise(*this, getInput(), 3); }
+OpCost SoftcapGradientOp::getCost() {
+  return elementwise(*this, getOutput(), 4);
+}
 OpCost GatedOp::getCost() {
   return elementwise(*this, getGate(), activationFlops(getKind()) + 1);
 }

@@ -34,6 +34,12 @@ FactorRule ActivationOp::getFactorRule() {
 FactorRule ActivationGradientOp::getFactorRule() {
   return elementwiseRule(*this, getInput());
 }
+FactorRule SoftcapOp::getFactorRule() {
+  return elementwiseRule(*this, getInput());
+}
+FactorRule SoftcapGradientOp::getFactorRule() {
+  return elementwiseRule(*this, getOutput());
+}
 FactorRule GatedOp::getFactorRule() {
   return elementwiseRule(*this, getGate());
 }

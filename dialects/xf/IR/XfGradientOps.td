@@ -104,9 +104,10 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
   let summary = "gradients of attention";
   let description = [{
     Gradients by query, key and value from the forward pass's operands, its
-    result and log-sum-exp (arXiv 2307.08691); `positions` as there. Of a shard (`part`, `rounds`,
-    `whole`, `place` and `behind` as in `xf.attention`) result and log-sum-exp are those of all keys,
-    and the gradients by key and value are those that the shard's queries give.
+    result and log-sum-exp (arXiv 2307.08691); `positions` and `softcap` as there. Of a shard
+    (`part`, `rounds`, `whole`, `place` and `behind` as in `xf.attention`) result and log-sum-exp
+    are those of all keys, and the gradients by key and value are those that the shard's queries
+    give.
 
     ```mlir
     %dq, %dk, %dv = xf.attention_gradient %do, %q, %k, %v, %o, %lse {causal, scale = 0.125} : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>)
@@ -124,6 +125,7 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
                        UnitAttr:$causal,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        F64Attr:$scale,
+                       DefaultValuedAttr<F64Attr, "0.0">:$softcap,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
                        DefaultValuedAttr<I32Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$part,
@@ -150,6 +152,22 @@ def Xf_ActivationGradientOp : Xf_Op<"activation_gradient"> {
   let arguments = (ins Xf_Tensor:$grad,
                        Xf_Tensor:$input,
                        Xf_ActivationKindAttr:$kind);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_SoftcapGradientOp : Xf_Op<"softcap_gradient"> {
+  let summary = "gradient of numbers bent to stay within a bound";
+  let description = [{
+    `result = grad * (1 - (output / cap)^2)`, where `output` is the forward op's
+    result.
+
+    ```mlir
+    %dx = xf.softcap_gradient %dy, %y {cap = 30.0} : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$output,
+                       F64Attr:$cap);
   let results = (outs Xf_Tensor:$result);
 }
 

@@ -218,8 +218,9 @@ SmallVector<Value> AttentionOp::buildGradient(OpBuilder &builder,
       getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
       grad, getQuery(), getKey(), getValue(), getResult(), getLse(),
       getPositions(), getInstance(), getPlace(), getCausalAttr(),
-      getWindowAttr(), getScaleAttr(), getDropoutAttr(), getStreamAttr(),
-      getPartAttr(), getRoundsAttr(), getWholeAttr(), getBehindAttr());
+      getWindowAttr(), getScaleAttr(), getSoftcapAttr(), getDropoutAttr(),
+      getStreamAttr(), getPartAttr(), getRoundsAttr(), getWholeAttr(),
+      getBehindAttr());
   SmallVector<Value> result(gradient.getResults());
   result.resize(getNumOperands()); // positions and numbers have none
   return result;
@@ -258,6 +259,13 @@ SmallVector<Value> ActivationOp::buildGradient(OpBuilder &builder,
   Value grad = matching(builder, grads[0], getResult());
   return {builder.create<ActivationGradientOp>(
       getLoc(), getInput().getType(), grad, getInput(), getKindAttr())};
+}
+
+SmallVector<Value> SoftcapOp::buildGradient(OpBuilder &builder,
+                                            ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  return {builder.create<SoftcapGradientOp>(getLoc(), getInput().getType(),
+                                            grad, getResult(), getCapAttr())};
 }
 
 SmallVector<Value> GatedOp::buildGradient(OpBuilder &builder,

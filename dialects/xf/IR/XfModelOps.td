@@ -156,7 +156,8 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
     last `window` keys, the query's own position included. `dropout` drops
     probabilities; its mask is element `((b n + h) S + i) S + j` of the random
     stream (`stream`, `instance`). The second result is the log-sum-exp of the
-    masked scores, `[B, n, S]`, for the gradient.
+    masked scores, `[B, n, S]`, for the gradient. With `softcap` > 0 a score `s`
+    is `softcap * tanh(s / softcap)`, before the mask (arXiv 2408.00118).
 
     Where several documents share a sequence, `positions[B, S]` says of each
     query at which position of its own document it is, and it sees no key before
@@ -191,6 +192,7 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
                        UnitAttr:$causal,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        F64Attr:$scale,
+                       DefaultValuedAttr<F64Attr, "0.0">:$softcap,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
                        DefaultValuedAttr<I32Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$part,
@@ -216,6 +218,21 @@ def Xf_ActivationOp : Xf_ModelOp<"activation"> {
   }];
   let arguments = (ins Xf_Tensor:$input,
                        Xf_ActivationKindAttr:$kind);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_SoftcapOp : Xf_ModelOp<"softcap"> {
+  let summary = "numbers bent to stay between a bound and its negative";
+  let description = [{
+    `result = cap * tanh(input / cap)` (arXiv 2408.00118). The gradient is found
+    from the result, so that the input need not be kept.
+
+    ```mlir
+    %y = xf.softcap %x {cap = 30.0} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       F64Attr:$cap);
   let results = (outs Xf_Tensor:$result);
 }
 

@@ -19,7 +19,7 @@ namespace {
 /// One call's sizes and mask, the same forward and backward.
 struct Attention {
   int64_t batch, queries, keys, heads, groups, width;
-  double scale, dropout;
+  double scale, softcap, dropout;
   bool causal;
   int64_t window;
   uint32_t stream;
@@ -53,7 +53,13 @@ struct Attention {
     double sum = 0;
     for (int64_t d = 0; d < width; ++d)
       sum += q[qAt + d] * k[kAt + d];
-    return sum * scale;
+    return softcap > 0 ? softcap * std::tanh(sum * scale / softcap)
+                       : sum * scale;
+  }
+  /// The derivative of a score by the sum that it is made of.
+  double slope(double score) const {
+    double share = softcap > 0 ? score / softcap : 0;
+    return (1 - share * share) * scale;
   }
   /// Dropout's factor of probability (b, h, i, j).
   double keep(int64_t b, int64_t h, int64_t query, int64_t key) const {
@@ -91,6 +97,7 @@ static Attention attentionOf(OpT op, Tensors operands, unsigned tensors,
           k[2],
           q[3],
           op.getScale().convertToDouble(),
+          op.getSoftcap().convertToDouble(),
           op.getDropout().convertToDouble(),
           op.getCausal(),
           static_cast<int64_t>(op.getWindow()),
@@ -158,14 +165,14 @@ static void attendGradient(const Attention &a, Tensors operands, int64_t b,
     if (!a.sees(b, i, j))
       continue;
     int64_t column = a.key(b, j, h);
-    double p = std::exp(a.score(q, k, row, column) -
-                        lse[(b * a.heads + h) * a.queries + i]);
+    double score = a.score(q, k, row, column);
+    double p = std::exp(score - lse[(b * a.heads + h) * a.queries + i]);
     double keep = a.keep(b, h, i, j), dp = 0;
     for (int64_t d = 0; d < a.width; ++d) {
       dp += grad[row + d] * v[column + d];
       gradients[2][column + d] += p * keep * grad[row + d];
     }
-    double ds = p * (keep * dp - delta) * a.scale;
+    double ds = p * (keep * dp - delta) * a.slope(score);
     for (int64_t d = 0; d < a.width; ++d) {
       gradients[0][row + d] += ds * k[column + d];
       gradients[1][column + d] += ds * q[row + d];

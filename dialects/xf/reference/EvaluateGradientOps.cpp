@@ -221,6 +221,18 @@ LogicalResult ActivationGradientOp::evaluate(EvaluationContext &,
   return success();
 }
 
+LogicalResult SoftcapGradientOp::evaluate(EvaluationContext &, Tensors operands,
+                                          Results &results) {
+  ReferenceTensor result = operands[0];
+  double cap = getCap().convertToDouble();
+  for (int64_t i = 0; i < result.size(); ++i) {
+    double share = operands[1][i] / cap;
+    result[i] *= 1 - share * share;
+  }
+  results.push_back(std::move(result));
+  return success();
+}
+
 LogicalResult GatedGradientOp::evaluate(EvaluationContext &, Tensors operands,
                                         Results &results) {
   ReferenceTensor gate = operands[0], up = operands[0];

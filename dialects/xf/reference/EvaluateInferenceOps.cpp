@@ -78,12 +78,14 @@ struct CachedAttention {
     int64_t first = window > 0 ? std::max<int64_t>(0, last - window + 1) : 0;
     int64_t query = (t * heads + h) * width;
     double scale = op.getScale().convertToDouble(), sum = 0;
+    double cap = op.getSoftcap().convertToDouble();
     SmallVector<double> weights;
     for (int64_t p = first; p <= last; ++p) {
       double score = 0;
       for (int64_t c = 0; c < width; ++c)
         score += operands[0][query + c] * keys[entry(row(t), p, g) + c];
-      weights.push_back(scale * score);
+      score *= scale;
+      weights.push_back(cap > 0 ? cap * std::tanh(score / cap) : score);
     }
     double greatest = *llvm::max_element(weights);
     for (double &weight : weights)

@@ -153,6 +153,16 @@ LogicalResult ActivationOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
+LogicalResult SoftcapOp::evaluate(EvaluationContext &, Tensors operands,
+                                  Results &results) {
+  ReferenceTensor result = operands[0];
+  double cap = getCap().convertToDouble();
+  for (double &value : result.values)
+    value = cap * std::tanh(value / cap);
+  results.push_back(std::move(result));
+  return success();
+}
+
 LogicalResult GatedOp::evaluate(EvaluationContext &, Tensors operands,
                                 Results &results) {
   ReferenceTensor result = operands[1];

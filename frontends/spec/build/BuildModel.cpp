@@ -221,7 +221,8 @@ Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
           tensor({batch, own().heads(), sequence}), query, key, value, bound,
           drop > 0 ? instance : Value(), ValueRange(),
           seesAll() ? UnitAttr() : builder.getUnitAttr(),
-          builder.getI64IntegerAttr(window), real(scoreScale()), real(drop),
+          builder.getI64IntegerAttr(window), real(scoreScale()),
+          real(own().attention_softcap()), real(drop),
           builder.getI32IntegerAttr(drop > 0 ? AttentionStream : 0),
           builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
           DenseI64ArrayAttr(), builder.getI64IntegerAttr(0))
@@ -525,9 +526,14 @@ Value ModelBuilder::buildLogits(Value input) {
   if (!head)
     head = parameters["embedding.weight"];
   int64_t rows = cast<RankedTensorType>(head.getType()).getDimSize(0);
-  return builder.create<xf::LinearOp>(
+  Value logits = builder.create<xf::LinearOp>(
       at("head", "model.vocab_size"), tensor({batch, sequence, rows}), x, head,
       parameters.lookup("head.bias"), ValueRange(), xf::Fp8RecipeAttr());
+  if (!model.has_logit_softcap())
+    return logits;
+  return builder.create<xf::SoftcapOp>(
+      at("head.softcap", "model.logit_softcap"), logits.getType(), logits,
+      real(model.logit_softcap()));
 }
 
 Value ModelBuilder::crossEntropy(Value logits, Value labels, Value count,

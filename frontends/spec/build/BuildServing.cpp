@@ -70,7 +70,8 @@ Value ModelBuilder::buildCachedAttention(Value query, Value key, Value value) {
       at("attention", "model.heads"), query.getType(), serving.keys.getType(),
       serving.values.getType(), query, key, value, positions, serving.places,
       serving.table, serving.keys, serving.values,
-      builder.getI64IntegerAttr(window), real(scoreScale()));
+      builder.getI64IntegerAttr(window), real(scoreScale()),
+      real(own().attention_softcap()));
   serving.keys = attention.getNewKeys();
   serving.values = attention.getNewValues();
   return attention.getResult();

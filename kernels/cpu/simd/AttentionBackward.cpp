@@ -157,7 +157,13 @@ private:
     for (int64_t j = 0; j < kBlock; j += kWidth) {
       float *pAt = p + i * kBlock + j, *dsAt = ds + i * kBlock + j;
       Vec lane = lanesFrom(j);
-      Vec probability = exp(sub(load(pAt), lse)), gradient = load(dsAt);
+      Vec score = load(pAt), gradient = load(dsAt), slope = broadcast(1.0f);
+      if (s.softcap > 0) {
+        Vec share = tanh(mul(score, broadcast(1 / s.softcap)));
+        score = mul(broadcast(s.softcap), share);
+        slope = fnma(share, share, slope);
+      }
+      Vec probability = exp(sub(score, lse));
       probability = selectLess(lane, last, probability, zero());
       probability = selectLess(lane, first, zero(), probability);
       Vec dropped = probability;
@@ -167,7 +173,7 @@ private:
         gradient = mul(gradient, factor);
       }
       store(pAt, dropped);
-      store(dsAt, mul(probability, sub(gradient, delta)));
+      store(dsAt, mul(mul(probability, sub(gradient, delta)), slope));
     }
   }
 

@@ -89,6 +89,8 @@ private:
     multiply(tile.keys, lanesOf(tile),
              {s.headDim, keys, kBlock, queries + at * s.headDim, kBlock, scores,
               kBlock, false});
+    if (s.softcap > 0)
+      cap(tile);
     if (!tile.whole(s)) {
       mask(tile);
       if (s.positions && s.causal)
@@ -105,6 +107,16 @@ private:
     multiply(tile.queries, width,
              {tile.keys, scores, kBlock, values, width, output + at * width,
               width, true});
+  }
+
+  /// Bends scores to stay within the softcap.
+  void cap(const Tile &tile) {
+    Vec most = broadcast(s.softcap), inverse = broadcast(1 / s.softcap);
+    for (int64_t j = 0; j < tile.keys; ++j)
+      for (int64_t i = 0; i < lanesOf(tile); i += kWidth) {
+        float *score = scores + j * kBlock + i;
+        store(score, mul(most, tanh(mul(load(score), inverse))));
+      }
   }
 
   /// Hides key j from the lanes i < j (causal) and i >= j + window.

@@ -60,6 +60,16 @@ HOCKET_INLINE Vec timesSigmoid(Vec x, Vec y) {
   return div(x, add(broadcast(1.0f), exp(sub(zero(), y))));
 }
 
+HOCKET_INLINE Vec tanh(Vec x) {
+  // 2 sigmoid(2x) - 1 cancels near 0, where the series has all bits.
+  Vec square = mul(x, x);
+  static constexpr float series[] = {1.0f, -0.333333333f, 0.133333333f,
+                                     -0.0539682540f, 0.0218694885f};
+  Vec small = mul(x, polynomial(square, series));
+  Vec large = sub(timesSigmoid(broadcast(2.0f), add(x, x)), broadcast(1.0f));
+  return selectLess(abs(x), broadcast(0.25f), small, large);
+}
+
 HOCKET_INLINE Vec activate(Epilogue epilogue, Vec x) {
   switch (epilogue) {
   case Epilogue::None:
@@ -79,15 +89,8 @@ HOCKET_INLINE Vec activate(Epilogue epilogue, Vec x) {
     Vec positive = max(zero(), x);
     return mul(positive, positive);
   }
-  case Epilogue::Tanh: {
-    // 2 sigmoid(2x) - 1 cancels near 0, where the series has all bits.
-    Vec square = mul(x, x);
-    static constexpr float series[] = {1.0f, -0.333333333f, 0.133333333f,
-                                       -0.0539682540f, 0.0218694885f};
-    Vec small = mul(x, polynomial(square, series));
-    Vec large = sub(timesSigmoid(broadcast(2.0f), add(x, x)), broadcast(1.0f));
-    return selectLess(abs(x), broadcast(0.25f), small, large);
-  }
+  case Epilogue::Tanh:
+    return tanh(x);
   }
   return x;
 }

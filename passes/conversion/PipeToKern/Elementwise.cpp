@@ -68,6 +68,24 @@ Values lower(OpBuilder &builder, xf::ActivationGradientOp op) {
                      });
 }
 
+Values lower(OpBuilder &builder, xf::SoftcapOp op) {
+  double cap = op.getCap().convertToDouble();
+  return elementwise(builder, op, "softcap", op.getInput(),
+                     [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                       return {cap * tanh(1 / cap * in[0])};
+                     });
+}
+
+Values lower(OpBuilder &builder, xf::SoftcapGradientOp op) {
+  double cap = op.getCap().convertToDouble();
+  return elementwise(builder, op, "softcap_gradient",
+                     {op.getGrad(), op.getOutput()},
+                     [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                       Scalar share = 1 / cap * in[1];
+                       return {in[0] * (1.0 - share * share)};
+                     });
+}
+
 Values lower(OpBuilder &builder, xf::GatedOp op) {
   Epilogue kind = epilogueOf(op.getKind());
   std::string label = ("gated_" + stringifyEpilogue(kind)).str();

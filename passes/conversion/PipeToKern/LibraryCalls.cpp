@@ -240,6 +240,12 @@ static void makeShard(OpBuilder &builder, OpTy op, Call &call) {
   call.integers.insert(call.integers.end() - 1, whole.begin(), whole.end());
 }
 
+/// The last of attention's floats, left out where there is none.
+static void addSoftcap(Call &call, const APFloat &softcap) {
+  if (!softcap.isZero())
+    call.floats.push_back(softcap.convertToDouble());
+}
+
 /// What forward and backward share: a call of `name`, or with a suffix.
 /// Elements are drawn from `[B, n, S, S]`; the last integer is the stream
 /// without its instance.
@@ -262,6 +268,7 @@ static Call attentionCall(OpBuilder &builder, StringRef name, OpTy op) {
                    static_cast<int64_t>(op.getStream()) * 65536};
   call.floats = {op.getScale().convertToDouble(),
                  op.getDropout().convertToDouble()};
+  addSoftcap(call, op.getSoftcap());
   call.instance = op.getInstance();
   call.stream = op.getStream();
   call.randomElements = batch * heads * sequence * sequence;
@@ -314,6 +321,7 @@ Values lower(OpBuilder &builder, xf::CachedAttentionOp op) {
              static_cast<int64_t>(op.getWindow()), table.getDimSize(0),
              table.getDimSize(1), keys.getDimSize(0)},
             {op.getScale().convertToDouble()}};
+  addSoftcap(call, op.getSoftcap());
   call.inPlace = {-1, 6, 7};
   return buildCall(builder, op, call);
 }

@@ -28,6 +28,8 @@ using Values = llvm::SmallVector<mlir::Value, 4>;
 // Elementwise.cpp: fused regions over one element.
 Values lower(mlir::OpBuilder &builder, xf::ActivationOp op);
 Values lower(mlir::OpBuilder &builder, xf::ActivationGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::SoftcapOp op);
+Values lower(mlir::OpBuilder &builder, xf::SoftcapGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::GatedOp op);
 Values lower(mlir::OpBuilder &builder, xf::GatedGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::DropoutOp op);

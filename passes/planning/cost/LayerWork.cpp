@@ -362,6 +362,8 @@ void LayerPricer::head() {
   // of exponentials and the label's are found, and the gradient written.
   double logits = 4 * tokens * vocab;
   moved(2 * row + 6 * logits, 4 * row + 3 * logits, 10);
+  if (model.cappedLogits)
+    moved(2 * element * tokens * vocab, 3 * element * tokens * vocab, 1);
   tensorCollective();
 }
 

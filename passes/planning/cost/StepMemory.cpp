@@ -332,8 +332,19 @@ private:
   /// chunks, those of the one before.
   double head(const RankParameters &held) const {
     double rows = plan.tp > 1 && !plan.sequenceParallel ? 4 : 3;
-    return rows * stream + (plan.zero >= 2 ? embedding : 0) +
+    double own = plan.zero >= 2 ? embedding : 0, capped = cappedLogits();
+    return rows * stream +
+           (plan.chunks > 1 ? own + capped : std::max(own, capped)) +
            (plan.chunks > 1 ? waiting(held) + shards(held) : 0);
+  }
+
+  /// What the gradient of the logits' cap reads beside the logits, before the
+  /// head has its own; with stage 3 the head's weight is still there.
+  double cappedLogits() const {
+    if (!model.cappedLogits)
+      return 0;
+    double weight = embedding * bytes[0] / bytes[1];
+    return double(activations.ofLoss()) + (plan.zero == 3 ? weight : 0);
   }
 
   /// With stage 1 gradients are scattered into shards of their own beside the

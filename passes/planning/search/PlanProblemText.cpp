@@ -61,6 +61,7 @@ std::vector<Flag> flagsOf(PlanProblem &problem) {
           {"head-norms", &model.headNorms},
           {"parallel-branches", &model.parallelBranches},
           {"one-norm", &model.oneNorm},
+          {"capped-logits", &model.cappedLogits},
           {"bidirectional", &model.bidirectional}};
 }
 

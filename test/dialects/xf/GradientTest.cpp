@@ -201,6 +201,8 @@ static const GradientCase gradientCases[] = {
     {"attention_multi_query", QKV("1"), ATTENTION("1", "causal, scale = 1.5")},
     {"attention_window", QKV("2"),
      ATTENTION("2", "causal, scale = 0.5, window = 2 : i64")},
+    {"attention_softcap", QKV("2"),
+     ATTENTION("2", "causal, scale = 1.5, softcap = 0.8")},
     {"attention_dropout", QKV("2") ", %n: i32",
      "xf.attention %q, %k, %v, %n {causal, scale = 0.5, dropout = 0.4, stream "
      "= 3 : i32} : (tensor<2x5x4x3xf64>, tensor<2x5x2x3xf64>, "
@@ -215,6 +217,8 @@ static const GradientCase gradientCases[] = {
     {"relu", "%x: tensor<3x7xf64>", ACTIVATION("relu")},
     {"relu_squared", "%x: tensor<3x7xf64>", ACTIVATION("relu_squared")},
     {"tanh", "%x: tensor<3x7xf64>", ACTIVATION("tanh")},
+    {"softcap", "%x: tensor<3x7xf64>",
+     "xf.softcap %x {cap = 0.7} : (tensor<3x7xf64>) -> tensor<3x7xf64>"},
 #define GATED(KIND)                                                            \
   "xf.gated %g, %u {kind = #xf.activation_kind<" KIND                          \
   ">} : (tensor<3x5xf64>, tensor<3x5xf64>) -> tensor<3x5xf64>"

@@ -48,6 +48,14 @@ func.func @f(%q: tensor<8x1x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi3
 
 // -----
 
+func.func @f(%q: tensor<8x1x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi32>, %t: tensor<4x2xi32>, %c: tensor<8x64x2x4xf32>) {
+  // expected-error @+1 {{X111: softcap -2.000000e+00 is negative or not finite}}
+  %o, %a, %b = xf.cached_attention %q, %k, %k, %p, %p, %t, %c, %c {scale = 0.5, softcap = -2.0} : (tensor<8x1x4x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>) -> (tensor<8x1x4x4xf32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>)
+  return
+}
+
+// -----
+
 func.func @write(%t: tensor<8x1xi32>, %l: tensor<8x1xi32>, %p: tensor<8x1xi32>, %r: tensor<4x1xi32>, %table: tensor<4x2xi32>) {
   return
 }

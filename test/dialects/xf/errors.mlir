@@ -187,6 +187,30 @@ func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
 
 // -----
 
+func.func @f(%q: tensor<2x5x4x8xf32>) {
+  // expected-error @+1 {{X111: softcap -1.000000e+00 is negative or not finite}}
+  %o, %l = xf.attention %q, %q, %q {causal, scale = 1.0, softcap = -1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf32>) {
+  // expected-error @+1 {{X112: cap 0.000000e+00 is not positive and finite}}
+  %y = xf.softcap %x {cap = 0.0} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf32>, %y: tensor<4x3xf32>) {
+  // expected-error @+1 {{X112: grad has shape [4, 3], expected [3, 4]}}
+  %z = xf.softcap_gradient %y, %x {cap = 1.0} : (tensor<4x3xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<3x4xf32>, %g: tensor<3x4xf32>) {
   // expected-error @+1 {{X110: gate has shape [3, 4], expected [3, 1]}}
   %y = xf.row_gate %x, %g : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>

@@ -63,6 +63,13 @@ func.func @activation(%x: tensor<4x64xf32>) {
   return
 }
 
+// CHECK-LABEL: func @softcap(
+// CHECK: xf.softcap {{.*}} {cap = 3.000000e+01 : f64} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+func.func @softcap(%x: tensor<4x64xf32>) {
+  %y = xf.softcap %x {cap = 30.0} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  return
+}
+
 // CHECK-LABEL: func @gated(
 // CHECK: xf.gated {{.*}}: (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
 func.func @gated(%g: tensor<4x64xf32>, %u: tensor<4x64xf32>) {
@@ -185,6 +192,13 @@ func.func @attention_gradient(%do: tensor<1x8x2x4xf32>, %q: tensor<1x8x2x4xf32>,
 // CHECK: xf.activation_gradient {{.*}}: (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
 func.func @activation_gradient(%dy: tensor<4x64xf32>, %x: tensor<4x64xf32>) {
   %dx = xf.activation_gradient %dy, %x {kind = #xf.activation_kind<gelu>} : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @softcap_gradient(
+// CHECK: xf.softcap_gradient {{.*}} {cap = 3.000000e+01 : f64} : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+func.func @softcap_gradient(%dy: tensor<4x64xf32>, %y: tensor<4x64xf32>) {
+  %dx = xf.softcap_gradient %dy, %y {cap = 30.0} : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
   return
 }
 

@@ -70,7 +70,8 @@ const BadText badTexts[] = {
      "position, rope, "
      "bias, attention_qkv_bias, attention_out_bias, mlp_bias, norm_bias, "
      "embedding_scale, residual_scale, logit_scale, qk_norm, qk_norm_scope, "
-     "sliding_window, attention_scale, tied_embeddings, vocab_padding, "
+     "sliding_window, attention_scale, attention_softcap, logit_softcap, "
+     "tied_embeddings, vocab_padding, "
      "dropout, initializer, "
      "moe, state_space, layer_kinds, pattern, attention_mask, token_types, "
      "embedding_norm, "
@@ -241,6 +242,12 @@ const BadOverride badOverrides[] = {
      "below 1"},
     {"model.attention_scale=inf", "S10: model.attention_scale is inf; write a "
                                   "number above 0 and at most 1e+06"},
+    {"model.attention_softcap=0",
+     "S10: model.attention_softcap is 0; write a number of at least 1e-06 and "
+     "at most 1e+06"},
+    {"model.logit_softcap=-30",
+     "S10: model.logit_softcap is -30; write a number of at least 1e-06 and at "
+     "most 1e+06"},
     {"model.initializer.stddev=-1",
      "S10: model.initializer.stddev is -1; write a number of at least 0 and at "
      "most 1000"},

@@ -22,6 +22,8 @@ LibraryCase caseOf(const AttentionShape &s, DType dtype, const char *op) {
                 {s.scale, s.dropout},
                 {int64_t(s.random.seed), s.random.step, s.elementBase},
                 {}};
+  if (s.softcap > 0)
+    c.floats.push_back(s.softcap);
   if (at.sequence == 0 && !s.positions)
     return c;
   c.integers.back() = s.keys;
@@ -179,6 +181,22 @@ TEST(CudaAttention, Warpgroups) {
          {shapeOf(1, 270, 1, 1, 64, false, 50), DType::F16},
          {shard, DType::BF16}},
         /*any=*/false);
+}
+
+/// On tensor cores, of warps and of warpgroups, and without.
+TEST(CudaAttention, SoftcapsBendScores) {
+  AttentionShape shard = shapeOf(1, 512, 2, 1, 64, true, 0, 0.1f);
+  shard.queries = shard.keys = 256;
+  // The first of two devices has the first and the last quarter.
+  shard.place = {0, 0, 128, 512, 3, 1, 2};
+  check({{capped(shapeOf(2, 90, 4, 2, 32), 2), DType::BF16},
+         {capped(shapeOf(1, 150, 2, 1, 16, true, 40, 0.25f), 2), DType::F16},
+         {capped(shapeOf(2, 70, 2, 1, 20, true, 0, 0.25f), 2), DType::F32},
+         {capped(shapeOf(1, 70, 2, 1, 20, false), 50), DType::F32},
+         {capped(shapeOf(1, 300, 2, 1, 64), 50), DType::BF16},
+         {capped(shapeOf(1, 170, 1, 1, 128, true, 100), 2), DType::F16},
+         {capped(shard, 2), DType::BF16},
+         documentsOf(capped(shapeOf(2, 130, 2, 1, 64), 2), DType::BF16, 90)});
 }
 
 /// More tiles than a block of warpgroups has stages for: of keys and values,

@@ -22,12 +22,19 @@ struct Subject {
   DType dtype;
 };
 
+/// `floats`, and the shape's softcap if it has one.
+std::vector<double> withSoftcap(std::vector<double> floats, float softcap) {
+  if (softcap > 0)
+    floats.push_back(softcap);
+  return floats;
+}
+
 LibraryCase wholeSequences(const Subject &subject) {
   const AttentionShape &s = subject.s;
   return {"attention_forward",
           {int64_t(subject.dtype), s.batch, s.queries, s.heads, s.kvHeads,
            s.headDim, 1, s.window, 0},
-          {s.scale, 0},
+          withSoftcap({s.scale, 0}, s.softcap),
           {0, 0, 0},
           {}};
 }
@@ -39,7 +46,7 @@ LibraryCase chunkOf(const CachedAttentionArguments &args, bool few) {
           {int64_t(args.q.dtype), args.tokens, args.heads, args.kvHeads,
            args.headDim, args.window, few ? args.tokens : args.rows,
            args.tablePages, args.pages},
-          {args.scale},
+          withSoftcap({args.scale}, args.softcap),
           {},
           {}};
 }
@@ -125,6 +132,11 @@ TEST(CudaCachedAttention, IsThatOfTrainingWithoutTensorCores) {
   check({{shapeOf(2, 66, 2, 1, 16), DType::F32},
          {shapeOf(1, 66, 17, 1, 6, true, 30), DType::F32},
          {shapeOf(1, 65, 1, 1, 130), DType::BF16}});
+}
+
+TEST(CudaCachedAttention, SoftcapsBendScores) {
+  check({{capped(shapeOf(2, 70, 4, 2, 16, true, 50), 2), DType::BF16},
+         {capped(shapeOf(1, 66, 3, 1, 20), 2), DType::F32}});
 }
 
 /// More pages than are on their way at a time.

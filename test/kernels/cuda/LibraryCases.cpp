@@ -78,24 +78,27 @@ void addPositions(Cases &cases) {
 
 /// AttentionTest.cpp has more shapes; these stand for the kernels themselves.
 void addAttention(Cases &cases) {
-  auto add = [&](const std::vector<int64_t> &n, double dropout,
+  auto add = [&](const std::vector<int64_t> &n,
+                 const std::vector<double> &floats,
                  const std::vector<int64_t> &scalars) {
     Fill x = of(n[0]), row = of(f32), sums = workspace(row);
     bool shard = n.size() > 9;
     cases.push_back({shard ? "attention_forward_shard" : "attention_forward",
                      n,
-                     {0.25, dropout},
+                     floats,
                      scalars,
                      {x, x, x, x, row}});
     cases.push_back({shard ? "attention_backward_shard" : "attention_backward",
                      n,
-                     {0.25, dropout},
+                     floats,
                      scalars,
                      {x, x, x, x, row, x, x, x, x, sums}});
   };
-  add({bf16, 1, 33, 2, 1, 64, 1, 0, 9}, 0, {77, 3, 5});
+  add({bf16, 1, 33, 2, 1, 64, 1, 0, 9}, {0.25, 0}, {77, 3, 5});
+  for (auto [dtype, d] : {std::pair{f16, int64_t(64)}, {f32, 20}})
+    add({dtype, 1, 33, 2, 1, d, 1, 0, 9}, {0.25, 0, 2}, {77, 3, 5});
   for (auto [dtype, d] : {std::pair{f16, int64_t(16)}, {f32, 20}})
-    add({dtype, 1, 32, 2, 1, d, 1, 40, 64, 4, 128, 32, 64, 9}, 0.1,
+    add({dtype, 1, 32, 2, 1, d, 1, 40, 64, 4, 128, 32, 64, 9}, {0.25, 0.1},
         {77, 3, 5, 32, 64, 1, 2});
   // Every position is a document of its own; AttentionTest.cpp has longer ones.
   Fill x = of(f32), sums = workspace(x);
@@ -133,7 +136,7 @@ void addCachedAttention(Cases &cases) {
       table.resize(2 * size_t(rows), -1);
       cases.push_back({"cached_attention",
                        {dtype, 4, 6, 2, d, d == 16 ? 50 : 0, rows, 2, 5},
-                       {0.25},
+                       d == 16 ? std::vector{0.25} : std::vector{0.25, 2.0},
                        {},
                        {x, x, x, list({3, 100, 0, 101}), list({1, 0, -1, 0}),
                         list(table), x, x, x, x, x},

@@ -31,7 +31,7 @@ REWRITES = {
     "attention_key_gradient": [
         (r"statistics\[tile % stages\]\[.*\] = .*", ["storeStatistics(statistics(tile))"]),
         (r"findProbabilities<.*>\(.*, lseOf\)", ["loadStatistics(statistics(tile))"]),
-        (r"gradientOfScores\(.*, deltaOf\)", ["loadStatistics(statistics(tile))"]),
+        (r"gradientOfScores<.*>\(.*, deltaOf\)", ["loadStatistics(statistics(tile))"]),
         (r"(?:Kept )?kept = find\(tile\)", ["find(tile)"]),
         (r"Kept kept = find\(0\)", ["find(0)"]),
         (r"differentiate\(tile, kept\)", ["differentiate(tile)"]),

@@ -84,6 +84,18 @@ func.func @activations(%x: tensor<4x8xf32>, %d: tensor<4x8xf32>) -> tensor<4x8xf
   return %9 : tensor<4x8xf32>
 }
 
+// CHECK-LABEL: func.func @softcap
+func.func @softcap(%x: tensor<4x8xbf16>) -> (tensor<4x8xbf16>, tensor<4x8xbf16>) {
+  // CHECK: kern.rows "softcap" [4 x 8]
+  // CHECK: math.tanh
+  %0 = xf.softcap %x {cap = 30.0} : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  // CHECK: kern.rows "softcap_gradient"
+  // CHECK-NOT: math.tanh
+  %1 = xf.softcap_gradient %x, %0 {cap = 30.0} : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  // CHECK: return
+  return %0, %1 : tensor<4x8xbf16>, tensor<4x8xbf16>
+}
+
 // CHECK-LABEL: func.func @gated
 func.func @gated(%g: tensor<4x8xbf16>, %u: tensor<4x8xbf16>) -> (tensor<4x8xbf16>, tensor<4x8xbf16>) {
   // CHECK: kern.rows "gated_silu" [4 x 8]
@@ -227,6 +239,15 @@ func.func @attention(%q: tensor<2x4x4x8xf32>, %k: tensor<2x4x2x8xf32>, %v: tenso
   // CHECK: kern.library "attention_backward"(%[[Q]], %[[K]], %[[V]], %[[O]]#0, %[[O]]#1, %[[O]]#0) {{.*}} workspaces = 1 : i64} : {{.*}} -> (tensor<2x4x4x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x4xf32>)
   %dq, %dk, %dv = xf.attention_gradient %o, %q, %k, %v, %o, %lse {causal, scale = 0.125} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4xf32>) -> (tensor<2x4x4x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>)
   return %dq, %dk, %dv : tensor<2x4x4x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>
+}
+
+// CHECK-LABEL: func.func @capped_attention
+func.func @capped_attention(%q: tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32> {
+  // CHECK: kern.library "attention_forward"({{.*}}floats = array<f64: 1.250000e-01, 0.000000e+00, 5.000000e+01>
+  %o, %lse = xf.attention %q, %q, %q {causal, scale = 0.125, softcap = 50.0} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>) -> (tensor<2x4x4x8xf32>, tensor<2x4x4xf32>)
+  // CHECK: kern.library "attention_backward"({{.*}}floats = array<f64: 1.250000e-01, 0.000000e+00, 5.000000e+01>
+  %dq, %dk, %dv = xf.attention_gradient %o, %q, %q, %q, %o, %lse {causal, scale = 0.125, softcap = 50.0} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4xf32>) -> (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>)
+  return %dq : tensor<2x4x4x8xf32>
 }
 
 // A shard says where it starts, and what it is a shard of.
