@@ -63,6 +63,13 @@ static constexpr Row qwen3Rows[] = {
     {"attention_bias", "model.attention_qkv_bias"},
     {"attention_bias", "model.attention_out_bias"},
 };
+static constexpr Row gemma2Rows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"attention_bias", "model.attention_qkv_bias"},
+    {"attention_bias", "model.attention_out_bias"},
+    {"attn_logit_softcapping", "model.attention_softcap"},
+    {"final_logit_softcapping", "model.logit_softcap"},
+};
 // The number of experts has two names; published configs have the first.
 static constexpr Row qwen3MoeRows[] = {
     HOCKET_LLAMA_ROWS,
@@ -299,6 +306,11 @@ static constexpr char smollm3Base[] =
     "kv_heads: 4 norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: "
     "ROTARY "
     "rope { theta: 2000000 } bias: false tied_embeddings: true";
+static constexpr char gemma2Base[] =
+    "kv_heads: 4 head_dim: 256 norm: RMS_NORM norm_eps: 1e-6 norm_position: "
+    "BOTH norm_zero_centered: true activation: GEGLU_TANH position: ROTARY "
+    "rope { theta: 10000 } bias: false tied_embeddings: true "
+    "attention_softcap: 50 logit_softcap: 30";
 static constexpr char gemma3Base[] =
     "kv_heads: 4 head_dim: 256 norm: RMS_NORM norm_eps: 1e-6 norm_position: "
     "BOTH norm_zero_centered: true activation: GEGLU_TANH position: ROTARY "
@@ -361,6 +373,8 @@ static constexpr Trait qwen3MoeTraits[] = {Trait::MixedWindows,
                                            Trait::DenseLayers};
 static constexpr Trait smollm3Traits[] = {
     Trait::MixedWindows, Trait::WindowSwitch, Trait::MixedRope};
+static constexpr Trait gemma2Traits[] = {
+    Trait::MixedWindows, Trait::AlternateWindow, Trait::HeadScalar};
 static constexpr Trait gemma3Traits[] = {Trait::MixedWindows,
                                          Trait::WindowPattern, Trait::LocalRope,
                                          Trait::HeadScalar};
@@ -404,6 +418,8 @@ static constexpr Family allFamilies[] = {
      qwen3MoeRows, gatedActivations, qwen3MoeTraits},
     {"smollm3", "SmolLM3ForCausalLM", smollm3Base, "hidden_act", llamaRows,
      gatedActivations, smollm3Traits},
+    {"gemma2", "Gemma2ForCausalLM", gemma2Base, "hidden_activation", gemma2Rows,
+     gatedActivations, gemma2Traits},
     {"gemma3_text", "Gemma3ForCausalLM", gemma3Base, "hidden_activation",
      qwen3Rows, gatedActivations, gemma3Traits},
     {"olmo2",

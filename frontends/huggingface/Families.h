@@ -41,7 +41,8 @@ struct ActivationName {
 enum class Trait {
   MixedWindows,    ///< Layers may differ in their sliding window,
   WindowSwitch,    ///< which `use_sliding_window` turns on.
-  WindowPattern,   ///< Without `layer_types` every sixth layer has none.
+  WindowPattern,   ///< Without `layer_types` every sixth layer has none,
+  AlternateWindow, ///< or every second.
   LocalRope,       ///< Layers with a window have a rope of their own.
   MixedRope,       ///< Some layers do not rotate (`no_rope_layers`).
   PartialRotary,   ///< `partial_rotary_factor` may be below 1.
@@ -70,6 +71,11 @@ struct Family {
   std::span<const ActivationName> activations;
   std::span<const Trait> traits;
 
+  /// Whether `key` sets a field.
+  bool reads(std::string_view key) const {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const Row &row) { return key == row.key; });
+  }
   bool has(Trait trait) const {
     return std::find(traits.begin(), traits.end(), trait) != traits.end();
   }

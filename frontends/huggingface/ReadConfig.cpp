@@ -359,7 +359,7 @@ Status ConfigReader::refuseUnsupported() {
                  "router_jitter_noise is " + describe(*jitter) +
                      "; only 0 is supported");
   for (const char *key : {"attn_logit_softcapping", "final_logit_softcapping"})
-    if (const ConfigValue *cap = config.find(key))
+    if (const ConfigValue *cap = config.find(key); cap && !family.reads(key))
       return error(5, key,
                    std::string(key) + " is " + describe(*cap) +
                        "; only null is supported");

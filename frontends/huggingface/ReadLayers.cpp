@@ -38,8 +38,8 @@ Status ConfigReader::checkLength(const std::string &key, size_t length) const {
                    " layers; write one for each");
 }
 
-/// Qwen's windows: on or off, and on from a layer onwards. Gemma's: in five
-/// layers, and not in the sixth.
+/// Qwen's windows: on or off, and on from a layer onwards. Gemma 3's: in five
+/// layers, and not in the sixth; Gemma 2's: in every second, from the first on.
 Status ConfigReader::readWindows() {
   if (!family.has(Trait::MixedWindows)) { // By a field, in every layer.
     window = loaded.spec.model().sliding_window();
@@ -59,10 +59,13 @@ Status ConfigReader::readWindows() {
   window = std::get<int64_t>(found->value);
   if (config.find("layer_types"))
     return okStatus();
-  bool everySo = family.has(Trait::WindowPattern);
-  const char *key = everySo ? "sliding_window_pattern" : "max_window_layers";
-  const ConfigValue *number = config.find(key);
-  int64_t value = 6;
+  bool alternates = family.has(Trait::AlternateWindow);
+  bool everySo = alternates || family.has(Trait::WindowPattern);
+  const char *key = alternates ? "sliding_window"
+                    : everySo  ? "sliding_window_pattern"
+                               : "max_window_layers";
+  const ConfigValue *number = alternates ? nullptr : config.find(key);
+  int64_t value = alternates ? 2 : 6;
   if (number) {
     if (!std::holds_alternative<int64_t>(number->value))
       return wrongType(key, "a whole number");

@@ -127,9 +127,9 @@ static std::vector<NameRow> normBiasRows() {
   };
 }
 
-/// Gemma 3's norms before and after each branch. What is Llama's norm between
-/// the branches is here the one behind attention.
-static std::vector<NameRow> gemma3Rows() {
+/// The norms of Gemma 2 and 3 before and after each branch. What is Llama's
+/// norm between the branches is here the one behind attention.
+static std::vector<NameRow> gemmaRows() {
   std::vector<NameRow> rows = llamaRows();
   std::erase_if(rows, [](const NameRow &row) {
     return row.parts.front() == std::string("layers.{i}.mlp_norm.weight");
@@ -148,7 +148,7 @@ static std::vector<NameRow> gemma3Rows() {
 
 /// OLMo 2's norms, which stand behind each branch alone.
 static std::vector<NameRow> olmo2Rows() {
-  std::vector<NameRow> rows = gemma3Rows();
+  std::vector<NameRow> rows = gemmaRows();
   std::erase_if(rows, [](const NameRow &row) {
     std::string_view part = row.parts.front();
     return part == "layers.{i}.attention_norm.weight" ||
@@ -379,7 +379,8 @@ std::span<const NameTable> checkpoint::nameTables() {
        buffers},
       {"qwen3_moe", "", with(qwen3, qwenExpertRows()), buffers},
       {"smollm3", "", with(llamaRows(), allBiases), buffers},
-      {"gemma3_text", "", with(with(gemma3Rows(), attentionBias), qkNormRows()),
+      {"gemma2", "", with(gemmaRows(), attentionBias), buffers},
+      {"gemma3_text", "", with(with(gemmaRows(), attentionBias), qkNormRows()),
        buffers},
       {"olmo2", "", with(with(olmo2Rows(), attentionBias), qkNormRows()),
        buffers},

@@ -46,24 +46,26 @@ const BadConfig badConfigs[] = {
     {"{}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, "
      "llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
-     "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, gpt_neox, "
+     "gemma2, gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, "
+     "gpt_neox, "
      "phi, mamba2, bamba or bert"},
     {"{\"model_type\": null}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
-     "gemma3_text, olmo2, "
+     "gemma2, gemma3_text, olmo2, "
      "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba or "
      "bert"},
     {"{\"model_type\": 3}",
      "config.json:1:2: H2: model_type is 3; supported "
      "are gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, "
      "smollm3, "
-     "gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, gpt_neox, "
+     "gemma2, gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, "
+     "gpt_neox, "
      "phi, mamba2, bamba or bert"},
     {"{\"model_type\": \"t5\"}",
      "config.json:1:2: H2: model_type is \"t5\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
-     "gemma3_text, olmo2, "
+     "gemma2, gemma3_text, olmo2, "
      "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba or "
      "bert"},
     {"{\"model_type\": \"bert\", \"is_decoder\": true}",
@@ -185,6 +187,15 @@ const BadKey badKeys[] = {
      "H3: no_rope_layer_interval is 0; write a number of layers above 0"},
     {"gemma3_text", "\"attn_logit_softcapping\": 50.0",
      "H5: attn_logit_softcapping is 50; only null is supported"},
+    {"llama", "\"final_logit_softcapping\": 30.0",
+     "H5: final_logit_softcapping is 30; only null is supported"},
+    {"gemma2", "\"attn_logit_softcapping\": 0",
+     "S10: model.attention_softcap is 0; write a number of at least 1e-06 and "
+     "at most 1e+06"},
+    {"gemma2", "\"final_logit_softcapping\": \"30\"",
+     "H3: final_logit_softcapping is \"30\"; write a number"},
+    {"gemma2", "\"sliding_window\": 4.5",
+     "H3: sliding_window is 4.5; write a whole number"},
     {"gemma3_text", "\"query_pre_attn_scalar\": -4",
      "H3: query_pre_attn_scalar is -4; write a number above 0"},
     {"llama", "\"use_parallel_residual\": true",

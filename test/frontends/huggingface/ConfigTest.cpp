@@ -194,6 +194,29 @@ const Published published[] = {
         pattern: "full_attention*3 full_attention_nope")",
      3075098624},
     {R"({
+  "architectures": ["Gemma2ForCausalLM"], "attention_bias": false,
+  "attention_dropout": 0.0, "attn_logit_softcapping": 50.0,
+  "cache_implementation": "hybrid", "final_logit_softcapping": 30.0,
+  "head_dim": 256, "hidden_act": "gelu_pytorch_tanh",
+  "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 2304,
+  "initializer_range": 0.02, "intermediate_size": 9216,
+  "max_position_embeddings": 8192, "model_type": "gemma2",
+  "num_attention_heads": 8, "num_hidden_layers": 26,
+  "num_key_value_heads": 4, "query_pre_attn_scalar": 256,
+  "rms_norm_eps": 1e-06, "rope_theta": 10000.0, "sliding_window": 4096,
+  "vocab_size": 256000
+})",
+     R"(layers: 26 hidden: 2304 heads: 8 kv_heads: 4 head_dim: 256 ffn: 9216
+        vocab_size: 256000 max_positions: 8192 norm: RMS_NORM norm_eps: 1e-6
+        norm_position: BOTH norm_zero_centered: true activation: GEGLU_TANH
+        position: ROTARY rope { theta: 10000 } bias: false
+        attention_scale: 0.0625 embedding_scale: 48
+        attention_softcap: 50 logit_softcap: 30
+        layer_kinds { name: "sliding_attention" sliding_window: 4096 }
+        layer_kinds { name: "full_attention" }
+        pattern: "sliding_attention full_attention")",
+     2614341888},
+    {R"({
   "architectures": ["Gemma3ForCausalLM"], "attention_bias": false,
   "attention_dropout": 0.0, "attn_logit_softcapping": null,
   "final_logit_softcapping": null, "head_dim": 256,
@@ -443,7 +466,7 @@ TEST(Config, WhatBalancesOnlyInTrainingDoesNotMatter) {
   EXPECT_EQ(familyOf(model).status().message(),
             "H6: no family of Hugging Face that is supported (gpt2, llama, "
             "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
-            "gemma3_text, olmo2, "
+            "gemma2, gemma3_text, olmo2, "
             "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, "
             "bamba or bert) "
             "expresses this model; "
@@ -526,7 +549,8 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
   };
   const std::string prefix =
       "H6: no family of Hugging Face that is supported (gpt2, llama, mistral, "
-      "mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, gemma3_text, "
+      "mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, gemma2, "
+      "gemma3_text, "
       "olmo2, granite, "
       "nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba or bert) "
       "expresses this "

@@ -29,8 +29,9 @@ public:
   ModelWeights build(uint64_t layers) {
     weights.layers = layers;
     weights.vocabulary = 5;
-    weights.tied = isOneOf({"gpt2", "qwen2", "qwen3", "qwen3_moe", "smollm3",
-                            "gemma3_text", "starcoder2", "bamba", "bert"});
+    weights.tied =
+        isOneOf({"gpt2", "qwen2", "qwen3", "qwen3_moe", "smollm3",
+                 "gemma2, gemma3_text", "starcoder2", "bamba", "bert"});
     add("embedding.weight", {5, 4});
     if (isOneOf({"gpt2", "bert"}))
       add("position_embedding.weight", {3, 4});
@@ -79,7 +80,7 @@ private:
   }
   void addAttention(const std::string &attention) {
     bool hasNorms = isOneOf({"qwen3", "qwen3_moe", "gemma3_text"});
-    uint64_t headDim = hasNorms || family == "nemotron" ? 4 : 2;
+    uint64_t headDim = hasNorms || isOneOf({"nemotron", "gemma2"}) ? 4 : 2;
     uint64_t keys = (isOneOf({"gpt2", "bert", "gpt_neox"}) ? 2 : 1) * headDim;
     bool bias = biasEverywhere || isOneOf({"qwen2", "qwen2_moe", "stablelm"});
     addLinear(attention + "q", 2 * headDim, 4, bias);
@@ -128,7 +129,7 @@ private:
     if (!isOneOf({"olmo2", "phi"}))
       addNorm(layer + "mlp_norm");
     for (const char *name : {"attention_post_norm", "mlp_post_norm"})
-      if (isOneOf({"gemma3_text", "olmo2"}))
+      if (isOneOf({"gemma2", "gemma3_text", "olmo2"}))
         addNorm(layer + name);
     if (family == "mixtral" ||
         (isOneOf({"qwen2_moe", "qwen3_moe"}) && index > 0))
@@ -385,7 +386,7 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
   EXPECT_EQ(
       message([](EditedModel &m) { m.family = "t5"; }),
       "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
-      "qwen3, qwen2_moe, qwen3_moe, smollm3, gemma3_text, olmo2, "
+      "qwen3, qwen2_moe, qwen3_moe, smollm3, gemma2, gemma3_text, olmo2, "
       "granite, nemotron, "
       "stablelm, gpt_neox, phi, mamba2, bamba, bert, starcoder2; found 't5'");
 }

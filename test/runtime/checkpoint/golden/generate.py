@@ -88,6 +88,11 @@ FAMILIES = {
         num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
         tie_word_embeddings=True, pad_token_id=None,
     ),
+    "gemma2": transformers.Gemma2Config(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, head_dim=4,
+        max_position_embeddings=8, tie_word_embeddings=True,
+    ),
     "gemma3_text": transformers.Gemma3TextConfig(
         vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
         num_attention_heads=2, num_key_value_heads=1, head_dim=4,
@@ -177,7 +182,7 @@ def canonical_gpt2(w, config):
 
 def canonical_llama(w, config):
     norms = [("post_attention_layernorm", "mlp_norm")]
-    if config.model_type in ("gemma3_text", "olmo2"):
+    if config.model_type in ("gemma2", "gemma3_text", "olmo2"):
         norms = [
             ("post_attention_layernorm", "attention_post_norm"),
             ("pre_feedforward_layernorm", "mlp_norm"),
