@@ -55,7 +55,7 @@ ALLOWED = {
     "dialects/plan": ["base"],
     # How many microbatches a step has, and what the entries are called, is one
     # matter from the specification to the trainer.
-    "dialects/xf": ["kernels/reference", "base/BatchSizes"],
+    "dialects/xf": ["kernels/reference", "base/BatchSizes", "base/ScanFlops"],
     "dialects/dist": ["dialects/xf", "base/AxisKind"],
     "dialects/pipe": ["dialects/dist", "dialects/xf"],
     "dialects/kern": ["kernels/reference"],
@@ -68,7 +68,7 @@ ALLOWED = {
         "!dialects/plan/IR",
     ],
     "passes/conversion": ["dialects"],
-    "passes/analysis": ["dialects", "passes/planning"],
+    "passes/analysis": ["dialects", "passes/planning", "base/ScanFlops"],
     "passes/xf": ["dialects/xf", "dialects/plan", "passes/analysis", "passes/planning"],
     "passes/dist": [
         "dialects/dist",

@@ -30,8 +30,8 @@ public:
     weights.layers = layers;
     weights.vocabulary = 5;
     weights.tied =
-        isOneOf({"gpt2", "qwen2", "qwen3", "qwen3_moe", "smollm3",
-                 "gemma2, gemma3_text", "starcoder2", "bamba", "bert"});
+        isOneOf({"gpt2", "qwen2", "qwen3", "qwen3_moe", "smollm3", "gemma2",
+                 "gemma3_text", "starcoder2", "bamba", "bert"});
     add("embedding.weight", {5, 4});
     if (isOneOf({"gpt2", "bert"}))
       add("position_embedding.weight", {3, 4});
