@@ -7,7 +7,6 @@
 #include "frontends/megatron/ReadSettings.h"
 
 #include "frontends/megatron/SettingsReader.h"
-#include "frontends/spec/model/ListedLayers.h"
 
 using namespace hocket;
 using namespace hocket::megatron;
@@ -24,7 +23,6 @@ static constexpr const char *kUnsupported[] = {
     "glu_linear_offset",
     "head_wise_attn_gate",
     "heterogeneous_layers_config_path",
-    "is_hybrid_model",
     "moe_apply_probs_on_input",
     "moe_expert_rank_capacity_factor",
     "moe_latent_size",
@@ -167,8 +165,7 @@ StatusOr<std::vector<bool>> SettingsReader::marks(const std::string &name,
 /// Layers differ in whether they have a window (of every n-th, none has one),
 /// rotate (of every n-th, none does), and have experts (layers 0, n, 2n, ...).
 Status SettingsReader::readDifferences() {
-  int64_t count = model().layers();
-  if (count < 1 || count > 1 << 16)
+  if (!hasSoundLayers())
     return okStatus(); // An error of the specification.
   HOCKET_ASSIGN_OR_RETURN(int64_t window, readWindow());
   const char *skipsWindow = "window_attn_skip_freq";
@@ -179,15 +176,21 @@ Status SettingsReader::readDifferences() {
   HOCKET_ASSIGN_OR_RETURN(std::vector<bool> still,
                           marks("no_rope_freq", false, -1));
   std::vector<bool> experts(windowed.size(), false);
-  if (model().has_moe()) {
+  if (model().has_moe() && letters.empty()) {
     HOCKET_ASSIGN_OR_RETURN(experts, marks("moe_layer_freq", true, 0));
   }
   bool rotates = model().position() == spec::Model::ROTARY;
   std::vector<spec::ListedLayer> layers;
-  for (size_t i = 0; i < windowed.size(); ++i)
-    layers.push_back({.windowed = window > 0 && windowed[i] != isNumber,
-                      .rotary = !rotates || !still[i],
-                      .experts = experts[i]});
+  for (size_t i = 0; i < windowed.size(); ++i) {
+    layers.push_back(letters.empty() ? spec::ListedLayer()
+                                     : *spec::layerOfLetter(letters[i]));
+    spec::ListedLayer &layer = layers.back();
+    layer.experts = layer.experts || experts[i];
+    if (layer.mixer != spec::LayerKind::ATTENTION)
+      continue;
+    layer.windowed = window > 0 && windowed[i] != isNumber;
+    layer.rotary = !rotates || !still[i];
+  }
   spec::setLayers(model(), layers, window, nullptr);
   return okStatus();
 }
@@ -235,7 +238,9 @@ StatusOr<LoadedSpec> SettingsReader::read() {
   HOCKET_RETURN_IF_ERROR(readReals());
   HOCKET_RETURN_IF_ERROR(readLayers());
   HOCKET_RETURN_IF_ERROR(readPositions());
-  if (isSet("num_experts"))
+  HOCKET_RETURN_IF_ERROR(readHybrid());
+  if (letters.empty() ? isSet("num_experts")
+                      : letters.find('E') != std::string::npos)
     HOCKET_RETURN_IF_ERROR(readExperts());
   HOCKET_RETURN_IF_ERROR(readDifferences());
   return std::move(loaded);

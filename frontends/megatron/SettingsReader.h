@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What ReadSettings.cpp and Experts.cpp share.
+/// What ReadSettings.cpp, Experts.cpp and Hybrid.cpp share.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #define HOCKET_FRONTENDS_MEGATRON_SETTINGSREADER_H
 
 #include "frontends/spec/LoadSpec.h"
+#include "frontends/spec/model/ListedLayers.h"
 #include "runtime/megatron/Model.h"
 
 #include <string>
@@ -35,6 +36,10 @@ private:
   /// Tokens of a window, 0 for none.
   StatusOr<int64_t> readWindow();
   Status readPositions();
+  /// Of a model whose layers are of several kinds, each with one branch.
+  Status readHybrid();
+  Status readLetters(const std::string &name);
+  Status readStateSpace();
   Status readExperts();
   Status readRouter();
   Status readBalancing();
@@ -57,12 +62,18 @@ private:
   bool flag(const std::string &name) const;
   std::string text(const std::string &name, const std::string &absent) const;
   StatusOr<double> real(const std::string &name, double absent) const;
+  /// Whether the model has as many layers as S4 allows.
+  bool hasSoundLayers() const {
+    int64_t layers = loaded.spec.model().layers();
+    return layers >= 1 && layers <= 1 << 16;
+  }
   /// Sets the field `path`, and where it came from.
   Status assignSize(const std::string &name, const std::string &path);
   Status assignReal(const std::string &name, const std::string &path);
 
   const Model &from;
   spec::LoadedSpec loaded;
+  std::string letters; ///< Of a hybrid's layers; "": it is none.
 };
 
 } // namespace hocket::megatron

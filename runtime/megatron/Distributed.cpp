@@ -40,8 +40,8 @@ private:
   Status readTensor(const std::string &name, const PickleValue &said);
   Status readShard(const std::string &name, const WeightName &weight,
                    const SliceBounds &bounds, const Sizes &shape);
-  Status addShards(const WeightName &weight, const SliceBounds &bounds,
-                   const Sizes &shape, const TorchTensor &tensor);
+  Status addShards(const WeightName &weight, SliceBounds bounds, Sizes shape,
+                   const TorchTensor &tensor);
   StatusOr<FileRange> fileOf(const std::string &name);
   Status wrong(const std::string &name, const std::string &what) const {
     return dataLoss(metadata + ": tensor '" + name + "': " + what);
@@ -189,10 +189,13 @@ Status DistributedReader::readShard(const std::string &name,
 
 /// Cuts a shard along the leading dims of layers and of experts.
 Status DistributedReader::addShards(const WeightName &weight,
-                                    const SliceBounds &bounds,
-                                    const Sizes &shape,
+                                    SliceBounds bounds, Sizes shape,
                                     const TorchTensor &tensor) {
   size_t leading = size_t(weight.stacksLayers()) + weight.stacksExperts();
+  if (weight.isDepthwise() && shape.size() == leading + 3 &&
+      shape[leading + 1] == 1)
+    for (Sizes *sizes : {&shape, &bounds.offset, &bounds.size})
+      sizes->erase(sizes->begin() + ptrdiff_t(leading) + 1);
   std::string name =
       weight.text(weight.layer.value_or(0), weight.expert.value_or(0));
   if (shape.size() != leading + 1 && shape.size() != leading + 2)

@@ -53,8 +53,26 @@ static constexpr NameRow kOutsideLayers[] = {
     {"head.weight", "output_layer.weight"},
 };
 
-/// Up to ".weight" or ".bias", which gate_weight does not have. What is taken
-/// of qkv and of fc1 is said below.
+/// Within a layer, whole names.
+static constexpr NameRow kWhole[] = {
+    {"mlp.shared_gate.weight", "mlp.shared_experts.gate_weight"},
+    {"mixer.decay", "mixer.A_log"},
+    {"mixer.step_bias", "mixer.dt_bias"},
+    {"mixer.skip", "mixer.D"},
+    {"mixer.z.weight", "mixer.in_proj.weight.z"},
+    {"mixer.x.weight", "mixer.in_proj.weight.x"},
+    {"mixer.b.weight", "mixer.in_proj.weight.B"},
+    {"mixer.c.weight", "mixer.in_proj.weight.C"},
+    {"mixer.dt.weight", "mixer.in_proj.weight.dt"},
+    {"mixer.conv_x.weight", "mixer.conv1d.weight.x"},
+    {"mixer.conv_b.weight", "mixer.conv1d.weight.B"},
+    {"mixer.conv_c.weight", "mixer.conv1d.weight.C"},
+    {"mixer.conv_x.bias", "mixer.conv1d.bias.x"},
+    {"mixer.conv_b.bias", "mixer.conv1d.bias.B"},
+    {"mixer.conv_c.bias", "mixer.conv1d.bias.C"},
+};
+
+/// Up to ".weight" or ".bias". What is taken of qkv and of fc1 is said below.
 static constexpr NameRow kInLayer[] = {
     {"attention_norm", "input_layernorm"},
     {"attention.q", "self_attention.linear_qkv"},
@@ -71,7 +89,9 @@ static constexpr NameRow kInLayer[] = {
     {"mlp.shared.gate", "mlp.shared_experts.linear_fc1"},
     {"mlp.shared.up", "mlp.shared_experts.linear_fc1"},
     {"mlp.shared.down", "mlp.shared_experts.linear_fc2"},
-    {"mlp.shared_gate", "mlp.shared_experts.gate_weight"},
+    {"mixer_norm", "norm"},
+    {"mixer.gated_norm", "mixer.norm"},
+    {"mixer.out", "mixer.out_proj"},
     {"mlp.experts.gate", "mlp.experts.{e}.linear_fc1"},
     {"mlp.experts.up", "mlp.experts.{e}.linear_fc1"},
     {"mlp.experts.down", "mlp.experts.{e}.linear_fc2"},
@@ -133,14 +153,17 @@ static StatusOr<Source> sourceOf(const TensorSpec &ours, uint64_t expert,
   size_t begin = name.find('.', layers.size()), end = name.rfind('.');
   std::string_view module =
       begin < end ? name.substr(begin + 1, end - begin - 1) : "";
+  std::string layer = "decoder." + std::string(name.substr(0, begin + 1));
+  if (const NameRow *row = find(kWhole, name.substr(begin + 1))) {
+    source.theirs = layer + std::string(row->theirs);
+    return source;
+  }
   const NameRow *row = find(kInLayer, module);
   if (!row)
     return invalidArgument("Megatron-LM's models have no place for tensor '" +
                            std::string(name) + "'");
-  source.theirs = "decoder." + std::string(name.substr(0, begin + 1)) +
-                  std::string(row->theirs);
-  if (module != "mlp.shared_gate")
-    source.theirs += name.substr(end);
+  source.theirs =
+      layer + std::string(row->theirs) + std::string(name.substr(end));
   if (size_t at = source.theirs.find("{e}"); at != std::string::npos)
     source.theirs.replace(at, 3, std::to_string(expert));
   takeWithinLayer(module, weights, source);

@@ -28,6 +28,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Rows of what a rank has of a weight that are a weight by themselves.
+struct Part {
+  std::string end; ///< Of its name.
+  uint64_t first = 0, rows = 0;
+};
+
 class LegacyReader {
 public:
   explicit LegacyReader(std::string dir) : dir(std::move(dir)) {}
@@ -44,8 +50,10 @@ private:
   Status joinChunk(uint64_t chunk, uint64_t stage, uint64_t firstLayer);
   Status joinExperts(uint64_t chunk, uint64_t stage, uint64_t expert,
                      uint64_t firstLayer);
-  StatusOr<ModelTensor> join(const std::string &key, uint64_t chunk,
-                             uint64_t stage, uint64_t expert);
+  StatusOr<std::vector<Part>> partsOf(const Rank &rank, uint64_t chunk,
+                                      const std::string &key) const;
+  StatusOr<ModelTensor> join(const std::string &key, const Part &part,
+                             uint64_t chunk, uint64_t stage, uint64_t expert);
 
   std::string dir;
   Model model;
@@ -194,11 +202,59 @@ Status LegacyReader::joinExperts(uint64_t chunk, uint64_t stage,
     // The last stage may have a copy of a tied embedding.
     if (model.tensors.count(whole))
       continue;
-    HOCKET_ASSIGN_OR_RETURN(ModelTensor tensor,
-                            join(key, chunk, stage, expert));
-    model.tensors.emplace(std::move(whole), std::move(tensor));
+    HOCKET_ASSIGN_OR_RETURN(std::vector<Part> parts,
+                            partsOf(rankAt(0, stage, expert), chunk, key));
+    for (const Part &part : parts) {
+      HOCKET_ASSIGN_OR_RETURN(ModelTensor tensor,
+                              join(key, part, chunk, stage, expert));
+      model.tensors.emplace(whole + part.end, std::move(tensor));
+    }
   }
   return okStatus();
+}
+
+/// Of most weights, all of it. A Mamba layer's first linear layer makes five
+/// things, of which three go through its convolution; how wide they are is seen
+/// at the layer's other weights.
+StatusOr<std::vector<Part>>
+LegacyReader::partsOf(const Rank &rank, uint64_t chunk,
+                      const std::string &key) const {
+  const Chunk &weights = rank.chunks[chunk];
+  auto rowsOf = [&](const std::string &name) -> uint64_t {
+    auto found = weights.find(name);
+    bool isThere =
+        found != weights.end() && !found->second.tensor.shape.empty();
+    return isThere ? found->second.tensor.shape[0] : 0;
+  };
+  const uint64_t rows = rowsOf(key);
+  bool isLinear = key.find(".mixer.in_proj.") != std::string::npos;
+  if (!isLinear && key.find(".mixer.conv1d.") == std::string::npos)
+    return std::vector<Part>{{"", 0, rows}};
+  const std::string mixer = key.substr(0, key.find(".mixer.")) + ".mixer.";
+  const uint64_t inner = rowsOf(mixer + "norm.weight");
+  const uint64_t steps = isLinear ? rowsOf(mixer + "A_log") : 0;
+  const uint64_t once = isLinear ? inner : 0; // The gate.
+  const uint64_t others = once + inner + steps;
+  if (inner == 0 || (isLinear && steps == 0) || rows <= others ||
+      (rows - others) % 2)
+    return invalidArgument(rank.path + ": tensor '" + key + "' has " +
+                           std::to_string(rows) +
+                           " rows, which are not those of a Mamba layer with "
+                           "the weights '" +
+                           mixer + "norm.weight' and '" + mixer + "A_log'");
+  const uint64_t maps = (rows - others) / 2;
+  std::vector<Part> parts;
+  uint64_t first = 0;
+  for (auto [end, count] : {std::pair<const char *, uint64_t>{".z", once},
+                            {".x", inner},
+                            {".B", maps},
+                            {".C", maps},
+                            {".dt", steps}}) {
+    if (count > 0)
+      parts.push_back({end, first, count});
+    first += count;
+  }
+  return parts;
 }
 
 /// `tensor` as a matrix, from row `first` of it on.
@@ -233,36 +289,40 @@ static bool isGated(const std::string &key, const Model &model) {
          flagSetting(model, "swiglu");
 }
 
-StatusOr<ModelTensor> LegacyReader::join(const std::string &key, uint64_t chunk,
+StatusOr<ModelTensor> LegacyReader::join(const std::string &key,
+                                         const Part &part, uint64_t chunk,
                                          uint64_t stage, uint64_t expert) {
   const Rank &first = rankAt(0, stage, expert);
   const LocalTensor &local = first.chunks[chunk].at(key);
   const TorchTensor &like = local.tensor;
   Split split = splitOf(local.name.pattern);
-  uint64_t parts = split == Split::None ? 1 : tensorRanks;
+  uint64_t shards = split == Split::None ? 1 : tensorRanks;
   ModelTensor whole{like.type, like.shape, {}};
+  if (!part.end.empty())
+    whole.shape[0] = part.rows;
   uint64_t halves = isGated(key, model) ? 2 : 1;
   size_t dim = split == Split::Columns ? 1 : 0;
-  auto grown = dim < like.shape.size() ? checkedMultiply(like.shape[dim], parts)
-                                       : std::nullopt;
+  auto grown = dim < like.shape.size()
+                   ? checkedMultiply(whole.shape[dim], shards)
+                   : std::nullopt;
   if (!grown || like.shape.size() > 2 || like.shape[0] % halves)
     return invalidArgument(
         first.path + ": tensor '" + key + "' has shape " +
         checkpoint::shapeText(like.shape) + ", expected one or two dims" +
         (halves == 2 ? ", as many rows of a gate as of the rest" : ""));
   whole.shape[dim] = *grown;
-  for (uint64_t part = 0; part < parts; ++part) {
-    HOCKET_ASSIGN_OR_RETURN(
-        const TorchTensor *tensor,
-        find(rankAt(part, stage, expert), chunk, key, like));
-    uint64_t rows = like.shape[0] / halves;
+  for (uint64_t at = 0; at < shards; ++at) {
+    HOCKET_ASSIGN_OR_RETURN(const TorchTensor *tensor,
+                            find(rankAt(at, stage, expert), chunk, key, like));
+    uint64_t rows = part.rows / halves;
     uint64_t columns = like.shape.size() == 2 ? like.shape[1] : 1;
     for (uint64_t half = 0; half < halves; ++half) {
-      SliceBounds bounds{{(half * parts + part) * rows, 0}, {rows, columns}};
+      SliceBounds bounds{{(half * shards + at) * rows, 0}, {rows, columns}};
       if (split == Split::Columns)
-        bounds.offset = {0, part * columns};
+        bounds.offset = {0, at * columns};
       HOCKET_ASSIGN_OR_RETURN(
-          Shard shard, shardOf(*tensor, half * rows, rows, std::move(bounds)));
+          Shard shard,
+          shardOf(*tensor, part.first + half * rows, rows, std::move(bounds)));
       whole.shards.push_back(std::move(shard));
     }
   }

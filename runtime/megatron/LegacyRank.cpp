@@ -44,6 +44,8 @@ static Status addTensor(const TorchFile &file, const PickleValue &value,
     return invalidArgument(file.path() + ": tensor '" + name + "' has type " +
                            std::string(elementName(tensor.type)) +
                            ", expected F32, F16, BF16 or F64");
+  if (parsed->isDepthwise() && tensor.shape.size() == 3 && tensor.shape[1] == 1)
+    tensor.shape = {tensor.shape[0], tensor.shape[2]};
   std::string key =
       parsed->text(parsed->layer.value_or(0), parsed->expert.value_or(0));
   if (!chunk.emplace(key, LocalTensor{*parsed, std::move(tensor)}).second)

@@ -19,6 +19,11 @@
 ///   decoder.layers.{i}.mlp.experts.{e}.linear_fc{1,2}.weight
 ///   decoder.layers.{i}.mlp.shared_experts.linear_fc{1,2}.weight
 ///   decoder.layers.{i}.mlp.shared_experts.gate_weight
+///   decoder.layers.{i}.norm.weight
+///   decoder.layers.{i}.mixer.in_proj.weight.{z,x,B,C,dt}
+///   decoder.layers.{i}.mixer.conv1d.{weight,bias}.{x,B,C}
+///   decoder.layers.{i}.mixer.{A_log,dt_bias,D}
+///   decoder.layers.{i}.mixer.{norm,out_proj}.weight
 ///   decoder.final_layernorm.{weight,bias}
 ///   output_layer.weight
 ///

@@ -35,6 +35,8 @@ static constexpr Rename kRoots[] = {
 static constexpr Rename kLayerNames[] = {
     {"self_attention.linear_qkv.layer_norm_", "input_layernorm."},
     {"mlp.linear_fc1.layer_norm_", "pre_mlp_layernorm."},
+    {"mixer.in_proj.layer_norm_", "norm."},
+    {"mixer.conv1d_", "mixer.conv1d."},
     {"self_attention.query_key_value.", "self_attention.linear_qkv."},
     {"self_attention.dense.", "self_attention.linear_proj."},
     {"mlp.dense_h_to_4h.", "mlp.linear_fc1."},
@@ -148,18 +150,21 @@ std::string WeightName::text(uint64_t ofLayer, uint64_t ofExpert) const {
   return name;
 }
 
+bool WeightName::isDepthwise() const {
+  return pattern.find(".mixer.conv1d.weight") != std::string::npos;
+}
+
 Split megatron::splitOf(const std::string &pattern) {
   constexpr std::string_view rows[] = {"embedding.word_embeddings.",
                                        "output_layer.", ".linear_qkv.",
-                                       ".linear_fc1."};
-  constexpr std::string_view columns[] = {".linear_proj.weight",
-                                          ".linear_fc2.weight"};
+                                       ".linear_fc1.", ".mixer."};
+  constexpr std::string_view columns[] = {
+      ".linear_proj.weight", ".linear_fc2.weight", ".mixer.out_proj.weight"};
   auto has = [&](std::string_view part) {
     return pattern.find(part) != std::string::npos;
   };
-  if (std::any_of(std::begin(rows), std::end(rows), has))
-    return Split::Rows;
   if (std::any_of(std::begin(columns), std::end(columns), has))
     return Split::Columns;
-  return Split::None;
+  return std::any_of(std::begin(rows), std::end(rows), has) ? Split::Rows
+                                                            : Split::None;
 }

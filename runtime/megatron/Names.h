@@ -31,6 +31,8 @@ struct WeightName {
   bool stacksLayers() const { return isOpen("{i}", layer); }
   bool stacksExperts() const { return isOpen("{e}", expert); }
   std::string text(uint64_t ofLayer, uint64_t ofExpert) const;
+  /// Whether it is of a depthwise convolution: [channels, 1, tokens].
+  bool isDepthwise() const;
 
 private:
   bool isOpen(const char *place, const std::optional<uint64_t> &value) const {

@@ -29,6 +29,18 @@ class Config:
     experts: int = 0
     shared: int = 0
     capacity: float = 0
+    pattern: str = ""  # Of a hybrid's layers.
+    state_dim: int = 3
+    state_head_dim: int = 4
+    state_groups: int = 2
+
+    @property
+    def inner(self):
+        return 2 * self.hidden
+
+    def letter(self, layer):
+        """Of a layer that is both, "*-" or "*E"."""
+        return self.pattern[layer] if self.pattern else "*E" if self.experts else "*-"
 
     def settings(self, **more):
         """The options of Megatron-LM that give the model."""
@@ -63,37 +75,44 @@ class Config:
                      "moe_ffn_hidden_size": self.ffn, "moe_layer_freq": 1,
                      "moe_expert_capacity_factor": self.capacity or None,
                      "moe_shared_expert_intermediate_size": self.shared or None}  # fmt: skip
+        if self.pattern:
+            said |= {"hybrid_layer_pattern": self.pattern, "mamba_state_dim": self.state_dim,
+                     "mamba_head_dim": self.state_head_dim, "mamba_num_groups": self.state_groups,
+                     "mamba_num_heads": None, "norm_epsilon": 1e-5}  # fmt: skip
         return argparse.Namespace(**said | more)
 
 
 LLAMA = Config()
 GPT2 = Config(groups=4, learned=True, swiglu=False, bias=True, layer_norm=True, tied=True)
 MOE = Config(layers=2, qk_norm=True, experts=4, shared=6)
+HYBRID = Config(layers=6, pattern="MM*-ME", experts=4, shared=6)
 
 
 class Matrix:
     """Rows of floats; a vector has `vector` and one column."""
 
-    def __init__(self, rows, vector=False):
-        self.rows, self.vector = rows, vector
+    def __init__(self, rows, vector=False, depthwise=False):
+        self.rows, self.vector, self.depthwise = rows, vector, depthwise
 
     @property
     def shape(self):
-        return (len(self.rows),) if self.vector else (len(self.rows), len(self.rows[0]))
+        one = (1,) if self.depthwise else ()
+        return (len(self.rows),) if self.vector else (len(self.rows), *one, len(self.rows[0]))
 
     @property
     def values(self):
         return [value for row in self.rows for value in row]
 
     def part(self, first, count):
-        return Matrix(self.rows[first : first + count], self.vector)
+        return Matrix(self.rows[first : first + count], self.vector, self.depthwise)
 
     def columns(self, first, count):
         return Matrix([row[first : first + count] for row in self.rows])
 
 
 def join(*parts):
-    return Matrix([row for part in parts for row in part.rows], parts[0].vector)
+    return Matrix([row for part in parts for row in part.rows], parts[0].vector,
+                  parts[0].depthwise)  # fmt: skip
 
 
 def numbers(name, *shape):
@@ -128,11 +147,8 @@ def ours(config):
             linear(f"{name}.{part}", c.ffn, c.hidden)
         linear(f"{name}.down", c.hidden, c.ffn)
 
-    norm("final_norm")
-    for i in range(c.layers):
-        layer = f"layers.{i}."
+    def attention(layer):
         norm(layer + "attention_norm")
-        norm(layer + "mlp_norm")
         linear(layer + "attention.q", c.heads * c.head_dim, c.hidden)
         linear(layer + "attention.k", c.groups * c.head_dim, c.hidden)
         linear(layer + "attention.v", c.groups * c.head_dim, c.hidden)
@@ -140,9 +156,32 @@ def ours(config):
         if c.qk_norm:
             norm(layer + "attention.q_norm", c.head_dim)
             norm(layer + "attention.k_norm", c.head_dim)
-        if not c.experts:
+
+    def states(layer):
+        norm(layer + "mixer_norm", bias=False)
+        maps, heads = c.state_groups * c.state_dim, c.inner // c.state_head_dim
+        for name, rows in (("z", c.inner), ("x", c.inner), ("b", maps), ("c", maps), ("dt", heads)):
+            linear(layer + "mixer." + name, rows, c.hidden, bias=False)
+        for name, rows in (("x", c.inner), ("b", maps), ("c", maps)):
+            linear(layer + "mixer.conv_" + name, rows, 4, bias=True)
+        for name in ("decay", "step_bias", "skip"):
+            shapes[layer + "mixer." + name] = (heads,)
+        norm(layer + "mixer.gated_norm", c.inner, bias=False)
+        linear(layer + "mixer.out", c.hidden, c.inner, bias=False)
+
+    norm("final_norm")
+    for i in range(c.layers):
+        layer, letter = f"layers.{i}.", c.letter(i)
+        if "M" in letter:
+            states(layer)
+        if "*" in letter:
+            attention(layer)
+        if "-" in letter:
+            norm(layer + "mlp_norm")
             mlp(layer + "mlp")
+        if "E" not in letter:
             continue
+        norm(layer + "mlp_norm")
         linear(layer + "mlp.router", c.experts, c.hidden)
         for e in range(c.experts):
             mlp(f"{layer}mlp.experts.{e}")
@@ -171,6 +210,21 @@ def theirs(config):
         fc1(name + ".linear_fc1", source)
         move(name + ".linear_fc2", source + ".down")
 
+    def state_weights(layer, source):
+        move(layer + "norm", source + "mixer_norm")
+        move(layer + "mixer.norm", source + "mixer.gated_norm")
+        move(layer + "mixer.out_proj", source + "mixer.out")
+        for name, old in (("A_log", "decay"), ("dt_bias", "step_bias"), ("D", "skip")):
+            result[layer + "mixer." + name] = weights[source + "mixer." + old]
+        for part in ("z", "x", "B", "C", "dt"):
+            whole = weights[f"{source}mixer.{part.lower()}.weight"]
+            result[f"{layer}mixer.in_proj.weight.{part}"] = whole
+        for part in "xBC":
+            conv = f"{source}mixer.conv_{part.lower()}"
+            rows = weights[conv + ".weight"].rows
+            result[f"{layer}mixer.conv1d.weight.{part}"] = Matrix(rows, depthwise=True)
+            result[f"{layer}mixer.conv1d.bias.{part}"] = weights[conv + ".bias"]
+
     padding = Matrix([[9.0] * config.hidden] * (config.padded - config.vocabulary))
     for name, source in (("embedding.word_embeddings.weight", "embedding.weight"),
                          ("output_layer.weight", "head.weight")):  # fmt: skip
@@ -180,6 +234,9 @@ def theirs(config):
     move("decoder.final_layernorm", "final_norm")
     for i in range(config.layers):
         layer, source = f"decoder.layers.{i}.", f"layers.{i}."
+        if "M" in config.letter(i):
+            state_weights(layer, source)
+            continue
         move(layer + "input_layernorm", source + "attention_norm")
         move(layer + "pre_mlp_layernorm", source + "mlp_norm")
         move(layer + "self_attention.linear_proj", source + "attention.o")
@@ -192,10 +249,8 @@ def theirs(config):
         move(layer + "mlp.router", source + "mlp.router")
         for e in range(config.experts):
             mlp(f"{layer}mlp.experts.{e}", f"{source}mlp.experts.{e}")
-        if config.shared:
-            mlp(layer + "mlp.shared_experts", source + "mlp.shared")
-        if not config.experts:
-            mlp(layer + "mlp", source + "mlp")
+        mlp(layer + "mlp.shared_experts", source + "mlp.shared")
+        mlp(layer + "mlp", source + "mlp")
     return result
 
 
@@ -206,17 +261,22 @@ def qkv(config, q, k, v):
         q.part(g * queries, queries), k.part(g * d, d), v.part(g * d, d))))  # fmt: skip
 
 
+# How ranks of tensor parallelism share weights.
+BY_COLUMNS = ("linear_proj.weight", "linear_fc2.weight", "out_proj.weight")
+BY_ROWS = ("word_embeddings", "output_layer", "linear_qkv", "linear_fc1", ".mixer.")
+
+
 def shard(config, name, whole, rank, ranks):
     """What a rank of tensor parallelism has of a weight."""
     if any(part in name for part in ("linear_fc1.",)) and config.swiglu:
         each = len(whole.rows) // 2 // ranks
         return join(whole.part(rank * each, each), whole.part((ranks + rank) * each, each))
-    if any(part in name for part in ("word_embeddings", "output_layer", "linear_qkv", "linear_fc1")):
-        each = len(whole.rows) // ranks
-        return whole.part(rank * each, each)
-    if name.endswith(("linear_proj.weight", "linear_fc2.weight")):
+    if name.endswith(BY_COLUMNS):
         each = len(whole.rows[0]) // ranks
         return whole.columns(rank * each, each)
+    if any(part in name for part in BY_ROWS):
+        each = len(whole.rows) // ranks
+        return whole.part(rank * each, each)
     return whole
 
 
@@ -244,7 +304,12 @@ def rank_chunks(config, rank, ranks, chunks=1):
                     words[5:] = [words[6], words[7] + str(int(words[5]) % held)]
             elif not (is_first if words[0] == "embedding" else is_last):
                 continue
-            local[".".join(words)] = shard(config, name, whole, tensor, tensors)
+            held_part = shard(config, name, whole, tensor, tensors)
+            name = ".".join(words)
+            if words[-1] in ("z", "x", "B", "C", "dt"):  # One weight on each rank.
+                name = name.rsplit(".", 1)[0]
+                held_part = join(*([local[name]] if name in local else []), held_part)
+            local[name] = held_part
         if is_last and not is_first and config.tied:
             whole = theirs(config)["embedding.word_embeddings.weight"]
             local["output_layer.weight"] = shard(config, "output_layer", whole, tensor, tensors)
@@ -269,12 +334,13 @@ def stacked(config, rows=2, columns=2):
     result, count = {}, (config.layers, config.experts)
     for name, whole in theirs(config).items():
         words, lead = name.split("."), []
-        if words[1] == "layers":
+        if words[1] == "layers" and not config.pattern:
             lead.append((int(words[2]), count[0]))
             del words[2]
-            if words[2:4] == ["mlp", "experts"]:
-                lead.append((int(words[4]), count[1]))
-                words[4] = "experts"
+        if "experts" in words:
+            number = words.index("experts") + 1
+            lead.append((int(words[number]), count[1]))
+            words[number] = "experts"
         shape = tuple(of for _, of in lead) + whole.shape
         shards = result.setdefault(".".join(words), (shape, []))[1]
         offset, ones = tuple(at for at, _ in lead), (1,) * len(lead)
@@ -284,10 +350,10 @@ def stacked(config, rows=2, columns=2):
 
 
 def cuts(name, whole, rows, columns):
-    if name.endswith(("linear_proj.weight", "linear_fc2.weight")):
+    if name.endswith(BY_COLUMNS):
         each = len(whole.rows[0]) // columns
         return [((0, i * each), whole.columns(i * each, each)) for i in range(columns)]
-    if not any(part in name for part in ("word_embeddings", "output_layer", "linear_qkv", "linear_fc1")):
+    if not any(part in name for part in BY_ROWS):
         rows = 1
     each = len(whole.rows) // rows
     return [((i * each,) + (0,) * (len(whole.shape) - 1), whole.part(i * each, each))

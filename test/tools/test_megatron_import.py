@@ -5,6 +5,7 @@ model among ranks gives the same weights, bit for bit."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -81,6 +82,16 @@ def engine_names(name):
     )
 
 
+def hybrid_names(name):
+    """Of hybrids, whose last norm has another name."""
+    name = engine_names(name).replace("final_layernorm", "final_norm")
+    return re.sub(r"(layers\.\d+)\.norm\.", r"\1.mixer.in_proj.layer_norm_", name)
+
+
+def newer_names(name):
+    return hybrid_names(name).replace("conv1d.", "conv1d_")
+
+
 def expected(config):
     """Hocket's tensors: name -> (shape, values)."""
     result, experts = {}, {}
@@ -138,6 +149,9 @@ class MegatronImportTest(unittest.TestCase):
             ("module", models.LLAMA, (1, 1, 1), {"prefix": "module."}),
             ("experts", models.MOE, (1, 1, 2), {}),
             ("experts of stages", models.MOE, (2, 2, 4), {}),
+            ("hybrid", models.HYBRID, (1, 1, 1), {"rename": hybrid_names}),
+            ("hybrid of ranks", models.HYBRID, (2, 3, 2), {"rename": hybrid_names}),
+            ("hybrid of newer names", models.HYBRID, (2, 1, 1), {"rename": newer_names}),
         ):
             with self.subTest(name):
                 self.check(write_legacy(self.folder / name, config, ranks, **how), config)
@@ -148,6 +162,7 @@ class MegatronImportTest(unittest.TestCase):
             ("gpt2", models.GPT2, 2, 2),
             ("llama", models.LLAMA, 4, 2),
             ("moe", models.MOE, 2, 2),
+            ("hybrid", models.HYBRID, 2, 2),
         ):
             with self.subTest(name):
                 self.check(write_distributed(self.folder / name, config, rows, columns), config)
@@ -174,6 +189,33 @@ class MegatronImportTest(unittest.TestCase):
         self.assertIn("sliding_window: 4", said)
         self.assertIn("sliding_attention full_attention sliding_attention full_attention_nope",
                       said)  # fmt: skip
+
+    def test_patterns_of_hybrids(self):
+        """A letter a layer; stages of the pipeline are nothing of the model."""
+        for pattern, said in (
+            ("MM*-ME", "mamba*2 sliding_attention mlp mamba experts"),
+            ("M-M-|*-", "mamba mlp mamba mlp sliding_attention mlp"),
+            ("MMMMMM", "mamba"),
+        ):
+            with self.subTest(pattern):
+                config = models.Config(layers=6, pattern=pattern.replace("|", ""),
+                                       experts=4 if "E" in pattern else 0)  # fmt: skip
+                source = write_legacy(self.folder / pattern.strip("*|"), config,
+                                      hybrid_layer_pattern=pattern, window_size=(3, 0))
+                folder = self.imported(source).parent
+                spec = json.loads((folder / "manifest.json").read_text())["spec"]
+                self.assertIn(f'pattern: "{said}"', spec)
+                self.assertIn("norm_groups: 2", spec)
+                self.assertEqual("sliding_window: 4" in spec, "*" in pattern)
+
+    def test_a_model_of_states_alone(self):
+        """Before there were patterns, a flag said it, and sizes had these values."""
+        config = models.Config(layers=2, hidden=64, pattern="MM", state_dim=128,
+                               state_head_dim=64, state_groups=2)  # fmt: skip
+        source = write_legacy(
+            self.folder / "alone", config, rename=hybrid_names, hybrid_layer_pattern=None,
+            is_hybrid_model=True, mamba_head_dim=None, mamba_state_dim=None)  # fmt: skip
+        self.check(source, config)
 
     def test_padding_of_the_vocabulary(self):
         source = write_legacy(self.folder / "padded", models.LLAMA)

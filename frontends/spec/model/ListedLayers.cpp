@@ -27,6 +27,27 @@ std::string ListedLayer::kind(bool hasExperts) const {
   return hasExperts && feedForward && !experts ? name + "_dense" : name;
 }
 
+std::optional<ListedLayer> spec::layerOfLetter(char letter) {
+  ListedLayer layer;
+  bool mixes = letter == 'M' || letter == '*';
+  layer.feedForward = !mixes;
+  layer.experts = letter == 'E';
+  layer.mixer = letter == 'M'   ? LayerKind::MAMBA2
+                : letter == '*' ? LayerKind::ATTENTION
+                                : LayerKind::NO_MIXER;
+  if (mixes || letter == '-' || letter == 'E')
+    return layer;
+  return std::nullopt;
+}
+
+char spec::letterOf(const ListedLayer &layer) {
+  if (layer.mixer == LayerKind::NO_MIXER)
+    return layer.experts ? 'E' : '-';
+  if (layer.feedForward)
+    return '?';
+  return layer.mixer == LayerKind::MAMBA2 ? 'M' : '*';
+}
+
 /// Whether those with experts are all after the first few, or every so many:
 /// `moe` then says which.
 static bool setExperts(Moe &moe, const std::vector<ListedLayer> &layers) {

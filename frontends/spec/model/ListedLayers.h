@@ -17,6 +17,7 @@
 #include "frontends/spec/spec.pb.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,13 @@ struct ListedLayer {
   /// branch, or both are layers of their own.
   std::string kind(bool hasExperts) const;
 };
+
+/// Megatron-LM's letters of layers that are a norm and one branch: a Mamba-2
+/// layer (M), attention (*), an MLP (-) or experts (E). nullopt for others.
+std::optional<ListedLayer> layerOfLetter(char letter);
+
+/// The letter of a layer; '?' where it has two branches.
+char letterOf(const ListedLayer &layer);
 
 /// Gives `model` these layers: fields of the model where all are alike, or
 /// where those without experts are the first ones, else kinds and a pattern. A
