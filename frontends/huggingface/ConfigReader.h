@@ -55,6 +55,9 @@ private:
   Status refuseOtherStateSpaces() const;
   Status refuseOtherInitialSteps() const;
   Status refuseOtherHybrids() const;
+  Status refuseOtherLetters() const;
+  /// The layers that words or letters tell of; the model then has as many.
+  Status readLetters();
   /// Refuses the key where it is there and is not this number.
   Status expectNumber(const std::string &key, double number) const;
   Status readAttentionLayers();
@@ -96,6 +99,7 @@ private:
   const Family &family;
   spec::LoadedSpec loaded;
   std::vector<spec::ListedLayer> layers;
+  std::string letters;   ///< Of the layers, with LayerLetters.
   int64_t window = 0;    ///< Of layers that have one; 0: there is none.
   spec::Rope localRope;  ///< Of the same, with LocalRope.
   std::string differing; ///< The key that says how layers differ.

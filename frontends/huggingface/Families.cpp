@@ -211,6 +211,32 @@ static constexpr Row bambaRows[] = {
     {"tie_word_embeddings", "model.tied_embeddings"},
 };
 
+// The number of layers is that of the letters. The least step is one of first
+// steps, too.
+static constexpr Row nemotronHRows[] = {
+    {"vocab_size", "model.vocab_size", true},
+    {"max_position_embeddings", "model.max_positions", true},
+    {"hidden_size", "model.hidden", true},
+    {"num_attention_heads", "model.heads", true},
+    {"num_key_value_heads", "model.kv_heads"},
+    {"head_dim", "model.head_dim"},
+    {"intermediate_size", "model.ffn", true},
+    {"layer_norm_epsilon", "model.norm_eps"},
+    {"mlp_bias", "model.mlp_bias"},
+    {"mamba_num_heads", "model.state_space.heads"},
+    {"mamba_head_dim", "model.state_space.head_dim"},
+    {"ssm_state_size", "model.state_space.state_size"},
+    {"n_groups", "model.state_space.groups"},
+    {"n_groups", "model.state_space.norm_groups"},
+    {"conv_kernel", "model.state_space.conv_width"},
+    {"use_conv_bias", "model.state_space.conv_bias"},
+    {"use_bias", "model.state_space.bias"},
+    {"time_step_min", "model.state_space.step_least"},
+    {"attention_dropout", "model.dropout.attention"},
+    {"initializer_range", "model.initializer.stddev"},
+    {"rescale_prenorm_residual", "model.initializer.depth_scaled"},
+};
+
 static constexpr Row bertRows[] = {
     {"vocab_size", "model.vocab_size", true},
     {"max_position_embeddings", "model.max_positions", true},
@@ -352,6 +378,12 @@ static constexpr char bambaBase[] =
     "ROTARY rope { theta: 10000 rotary_percent: 0.5 } bias: false "
     "tied_embeddings: false state_space { heads: 128 state_size: 256 }";
 
+static constexpr char nemotronHBase[] =
+    "kv_heads: 8 head_dim: 128 norm: RMS_NORM norm_eps: 1e-5 activation: "
+    "RELU_SQUARED position: NONE bias: false tied_embeddings: false "
+    "initializer { depth_scaled: true } state_space { heads: 128 groups: 8 "
+    "norm_groups: 8 step_least: 0.001 }";
+
 static constexpr char bertBase[] =
     "norm: LAYER_NORM norm_eps: 1e-12 norm_position: POST activation: GELU "
     "position: LEARNED bias: true tied_embeddings: true attention_mask: "
@@ -382,10 +414,13 @@ static constexpr Trait graniteTraits[] = {Trait::LogitsScaling};
 static constexpr Trait partialTraits[] = {Trait::PartialRotary};
 static constexpr Trait stablelmTraits[] = {Trait::PartialRotary,
                                            Trait::ParallelOneNorm};
-static constexpr Trait mamba2Traits[] = {Trait::StateSpace};
+static constexpr Trait mamba2Traits[] = {Trait::StateSpace,
+                                         Trait::ExpandedWidth};
+static constexpr Trait nemotronHTraits[] = {Trait::StateSpace,
+                                            Trait::LayerLetters};
 static constexpr Trait bambaTraits[] = {
-    Trait::StateSpace, Trait::AttentionLayers, Trait::PartialRotary,
-    Trait::RopeObject};
+    Trait::StateSpace, Trait::ExpandedWidth, Trait::AttentionLayers,
+    Trait::PartialRotary, Trait::RopeObject};
 static constexpr Trait gptNeoxTraits[] = {Trait::PartialRotary,
                                           Trait::Parallel};
 
@@ -450,6 +485,8 @@ static constexpr Family allFamilies[] = {
      mamba2Activations, mamba2Traits},
     {"bamba", "BambaForCausalLM", bambaBase, "hidden_act", bambaRows,
      bambaActivations, bambaTraits},
+    {"nemotron_h", "NemotronHForCausalLM", nemotronHBase, "mlp_hidden_act",
+     nemotronHRows, plainActivations, nemotronHTraits},
     {"bert", "BertForMaskedLM", bertBase, "hidden_act", bertRows,
      exactActivations, bertTraits},
 };

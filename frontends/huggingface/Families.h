@@ -54,8 +54,10 @@ enum class Trait {
   HeadScalar,      ///< Scores are scaled by query_pre_attn_scalar^-0.5,
                    ///< embeddings by the root of their size.
   LogitsScaling,   ///< Logits are divided by `logits_scaling`.
-  StateSpace,      ///< Layers have a state space, whose width is said twice,
+  StateSpace,      ///< Layers have a state space,
+  ExpandedWidth,   ///< whose width is said a second time,
   AttentionLayers, ///< but those in `attn_layer_indices` attend.
+  LayerLetters,    ///< Each layer has one branch; a letter or word says which.
   RopeObject,      ///< The rope is written as `rope_parameters` alone.
   ScaleSwitch,     ///< `scale_attn_weights` may turn the scale of scores off.
   Encoder,         ///< Masked tokens are learned; `architectures` says whether

@@ -8,6 +8,7 @@
 #include "frontends/spec/model/Parameters.h"
 #include "frontends/spec/model/RopeFrequencies.h"
 #include "frontends/spec/text/ConstraintErrors.h"
+#include "frontends/spec/text/SpecText.h"
 
 #include <algorithm>
 #include <cmath>
@@ -130,7 +131,47 @@ Status ConfigReader::refuseOtherHybrids() const {
                                              model.rope(), headDim)));
 }
 
+/// What transformers does not compute in Nemotron-H either, or Hocket does not.
+/// Its steps are cut to the least of first ones, whatever their limit says.
+Status ConfigReader::refuseOtherLetters() const {
+  for (const char *key :
+       {"attention_bias", "mamba_proj_bias", "tie_word_embeddings"}) {
+    HOCKET_ASSIGN_OR_RETURN(bool isSet, flag(key, false));
+    if (isSet)
+      return error(5, key,
+                   std::string(key) + " is true; only false is "
+                                      "supported");
+  }
+  if (const ConfigValue *limit = config.find("time_step_limit")) {
+    const auto *reals = std::get_if<RealList>(&limit->value);
+    if (!reals || reals->size() != 2 || reals->front() != 0 ||
+        !std::isinf(reals->back()))
+      return error(5, "time_step_limit",
+                   "time_step_limit is not [0, Infinity]; only that is "
+                   "supported");
+  }
+  if (const ConfigValue *window = config.find("sliding_window"))
+    return error(5, "sliding_window",
+                 "sliding_window is " + describe(*window) +
+                     "; only null is supported");
+  const std::string activation = "mamba_hidden_act";
+  const ConfigValue *found = config.find(activation);
+  const auto *name = found ? std::get_if<std::string>(&found->value) : nullptr;
+  if (found && (!name || (*name != "silu" && *name != "swish")))
+    return error(5, activation,
+                 activation + " is " + describe(*found) +
+                     "; supported are silu or swish");
+  HOCKET_RETURN_IF_ERROR(expectNumber("num_nextn_predict_layers", 0));
+  HOCKET_RETURN_IF_ERROR(expectNumber("hidden_dropout", 0));
+  HOCKET_RETURN_IF_ERROR(
+      expectNumber("attention_head_dim",
+                   static_cast<double>(loaded.spec.model().head_dim())));
+  return expectNumber("time_step_max", spec::mostInitialStep);
+}
+
 Status ConfigReader::refuseOtherStateSpaces() const {
+  if (family.has(Trait::LayerLetters))
+    return refuseOtherLetters();
   HOCKET_ASSIGN_OR_RETURN(bool hasGatedNorm, flag("rms_norm", true));
   if (!hasGatedNorm)
     return error(5, "rms_norm", "rms_norm is false; only true is supported");
@@ -138,10 +179,50 @@ Status ConfigReader::refuseOtherStateSpaces() const {
                                             : refuseOtherInitialSteps();
 }
 
+/// Newer configs have a list of words, older ones Megatron-LM's letters.
+Status ConfigReader::readLetters() {
+  differing = config.find("layers_block_type") ? "layers_block_type"
+                                               : "hybrid_override_pattern";
+  const ConfigValue *found = config.find(differing);
+  if (!found)
+    return invalidArgument(config.fileName() + ": H4: a " + family.modelType +
+                           " config needs the key \"layers_block_type\" or "
+                           "\"hybrid_override_pattern\"");
+  auto refuse = [&](const std::string &what, const char *supported) {
+    return error(5, differing,
+                 differing + " has \"" + spec::elide(what) +
+                     "\"; supported are " + supported);
+  };
+  if (const auto *text = std::get_if<std::string>(&found->value)) {
+    if (size_t at = text->find_first_not_of("M*-"); at != std::string::npos)
+      return refuse(text->substr(at, 1), "M, * and -");
+    letters = *text;
+  } else if (const auto *words = std::get_if<StringList>(&found->value)) {
+    for (const std::string &word : *words) {
+      bool isState = word == "linear_attention" || word == "mamba";
+      bool attends = word == "full_attention" || word == "attention";
+      if (!isState && !attends && word != "mlp")
+        return refuse(word, "linear_attention, full_attention and mlp");
+      letters += isState ? 'M' : attends ? '*' : '-';
+    }
+  } else {
+    return wrongType(differing, "a list of names");
+  }
+  if (letters.find('M') == std::string::npos)
+    return error(5, differing,
+                 differing + " has no layer with a state space; supported are "
+                             "models of which some layer has one");
+  loaded.spec.mutable_model()->set_layers(static_cast<int64_t>(letters.size()));
+  loaded.locations.set("model.layers", found->place);
+  return expectNumber("num_hidden_layers", static_cast<double>(letters.size()));
+}
+
 Status ConfigReader::readStateSpace() {
   if (!family.has(Trait::StateSpace))
     return okStatus();
   HOCKET_RETURN_IF_ERROR(refuseOtherStateSpaces());
+  if (family.has(Trait::LayerLetters))
+    return readLetters();
   HOCKET_RETURN_IF_ERROR(readInnerWidth());
   return readStepLimit();
 }
@@ -150,6 +231,11 @@ Status ConfigReader::readStateSpace() {
 Status ConfigReader::readAttentionLayers() {
   if (!family.has(Trait::StateSpace))
     return okStatus();
+  if (family.has(Trait::LayerLetters)) {
+    for (size_t i = 0; i < layers.size(); ++i)
+      layers[i] = *spec::layerOfLetter(letters[i]);
+    return okStatus();
+  }
   const bool hasMlp = family.has(Trait::AttentionLayers);
   for (spec::ListedLayer &layer : layers) {
     layer.mixer = LayerKind::MAMBA2;

@@ -97,10 +97,13 @@ static void writeRopeObject(const spec::Rope &rope, ordered_json &config) {
   config["rope_parameters"] = std::move(parameters);
 }
 
-/// A whole number where the hidden size divides the width, as it must.
+/// Of the families that say the width twice, and how far steps go: a whole
+/// number where the hidden size divides the width, as it must.
 static void writeStateSpace(const Family &family, const Model &model,
                             ordered_json &config) {
   const spec::StateSpace &space = model.state_space();
+  if (!family.has(Trait::ExpandedWidth))
+    return;
   int64_t inner = space.heads() * space.head_dim();
   ordered_json &expand =
       config[family.has(Trait::AttentionLayers) ? "mamba_expand" : "expand"];
@@ -154,6 +157,13 @@ static void writeLayers(const Family &family, const Model &model,
     config["no_rope_layers"] = rotates;
   if (family.has(Trait::AttentionLayers))
     config["attn_layer_indices"] = attending;
+  if (family.has(Trait::LayerLetters)) {
+    std::string letters;
+    for (const spec::ListedLayer &layer : layers)
+      letters += spec::letterOf(layer);
+    config["num_hidden_layers"] = layers.size();
+    config["hybrid_override_pattern"] = letters;
+  }
   if (!family.has(Trait::DenseLayers))
     return;
   bool everySo = model.moe().interval() > 1;

@@ -72,6 +72,8 @@ MAMBA = {"vocab_size": len(WORDS), "hidden_size": 32, "num_hidden_layers": 3, "n
          "eos_token_id": None, "pad_token_id": None}  # fmt: skip
 BAMBA = {**SIZES, "num_hidden_layers": 4, "attn_layer_indices": [1, 2], "mamba_n_heads": 4,
          "mamba_d_state": 12}  # fmt: skip
+NEMOTRON_H = {**SIZES, "hybrid_override_pattern": "M-M*-", "head_dim": 12, "mamba_num_heads": 4,
+              "mamba_head_dim": 12, "ssm_state_size": 12, "n_groups": 2}  # fmt: skip
 # What of each family's config is not its default. Two of a family differ in what the
 # file has a key for.
 MODELS = {
@@ -130,6 +132,11 @@ MODELS = {
         "attention_bias": True, "mlp_bias": True, "head_dim": 16, "mamba_d_head": 16,
         "rope_parameters": {**YARN, "partial_rotary_factor": 1.0},
         "tie_word_embeddings": True}),
+    "nemotron_h": ("nemotron_h", NEMOTRON_H),
+    "nemotron_h, biases": ("nemotron_h", {
+        **NEMOTRON_H, "hybrid_override_pattern": "M*M-", "n_groups": 1, "use_bias": True,
+        "mlp_bias": True, "use_conv_bias": False, "time_step_min": 0.4,
+        "mlp_hidden_act": "gelu", "layer_norm_epsilon": 1e-3}),
     "bamba, states alone": ("bamba", {**BAMBA, "attn_layer_indices": None}),
     "bamba, a quarter of each head rotates": ("bamba", {**BAMBA, "rope_parameters": {
         "rope_type": "linear", "factor": 4.0, "rope_theta": 500.0,
@@ -164,6 +171,10 @@ SPECS = {
     "bamba": "norm: RMS_NORM activation: SWIGLU position: ROTARY bias: false state_space { "
     "head_dim: 16 } layer_kinds { name: 'state' mixer: MAMBA2 } layer_kinds { name: 'full' } "
     "pattern: 'state full'",
+    "nemotron_h": "norm: RMS_NORM activation: RELU_SQUARED position: NONE bias: false kv_heads: 2 "
+    "tied_embeddings: false state_space { head_dim: 16 } layer_kinds { name: 'state' mixer: MAMBA2 "
+    "feed_forward: NO_FEED_FORWARD } layer_kinds { name: 'mlp' mixer: NO_MIXER } "
+    "pattern: 'state mlp'",
 }
 
 

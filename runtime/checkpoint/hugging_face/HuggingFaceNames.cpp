@@ -352,6 +352,27 @@ static std::vector<NameRow> bambaRows() {
 #undef HOCKET_LAYER
 }
 
+/// Every layer is a norm and one branch, whatever it is.
+static std::vector<NameRow> nemotronHRows() {
+#define HOCKET_LAYER(NAME) "backbone.layers.{i}." NAME
+  return {
+      {"backbone.embeddings.weight", {"embedding.weight"}},
+      {HOCKET_LAYER("norm.weight"), {"layers.{i}.mixer_norm.weight"}},
+      {HOCKET_LAYER("norm.weight"), {"layers.{i}.attention_norm.weight"}},
+      {HOCKET_LAYER("norm.weight"), {"layers.{i}.mlp_norm.weight"}},
+      HOCKET_STATE_SPACE(HOCKET_LAYER("mixer.")),
+      {HOCKET_LAYER("mixer.q_proj.weight"), {"layers.{i}.attention.q.weight"}},
+      {HOCKET_LAYER("mixer.k_proj.weight"), {"layers.{i}.attention.k.weight"}},
+      {HOCKET_LAYER("mixer.v_proj.weight"), {"layers.{i}.attention.v.weight"}},
+      {HOCKET_LAYER("mixer.o_proj.weight"), {"layers.{i}.attention.o.weight"}},
+      HOCKET_BOTH(HOCKET_LAYER("mixer.up_proj"), "layers.{i}.mlp.up"),
+      HOCKET_BOTH(HOCKET_LAYER("mixer.down_proj"), "layers.{i}.mlp.down"),
+      {"backbone.norm_f.weight", {"final_norm.weight"}},
+      {"lm_head.weight", {"head.weight"}},
+  };
+#undef HOCKET_LAYER
+}
+
 #undef HOCKET_STATE_SPACE
 #undef HOCKET_STATE_PARTS
 #undef HOCKET_OURS
@@ -397,6 +418,7 @@ std::span<const NameTable> checkpoint::nameTables() {
       {"phi", "", phiRows(), buffers},
       {"mamba2", "", mamba2Rows(), {}},
       {"bamba", "", bambaRows(), buffers},
+      {"nemotron_h", "", nemotronHRows(), {}},
       // The decoder's bias is cls.predictions.bias under another name.
       {"bert",
        "",

@@ -48,12 +48,13 @@ const BadConfig badConfigs[] = {
      "llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma2, gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, "
      "gpt_neox, "
-     "phi, mamba2, bamba or bert"},
+     "phi, mamba2, bamba, nemotron_h or bert"},
     {"{\"model_type\": null}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma2, gemma3_text, olmo2, "
-     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba or "
+     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba, "
+     "nemotron_h or "
      "bert"},
     {"{\"model_type\": 3}",
      "config.json:1:2: H2: model_type is 3; supported "
@@ -61,12 +62,13 @@ const BadConfig badConfigs[] = {
      "smollm3, "
      "gemma2, gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, "
      "gpt_neox, "
-     "phi, mamba2, bamba or bert"},
+     "phi, mamba2, bamba, nemotron_h or bert"},
     {"{\"model_type\": \"t5\"}",
      "config.json:1:2: H2: model_type is \"t5\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma2, gemma3_text, olmo2, "
-     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba or "
+     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba, "
+     "nemotron_h or "
      "bert"},
     {"{\"model_type\": \"bert\", \"is_decoder\": true}",
      "config.json: H4: a bert config needs the key \"vocab_size\""},
@@ -261,6 +263,28 @@ const BadKey badKeys[] = {
     {"bamba", "\"mamba_n_heads\": 4, \"mamba_d_head\": 3",
      "H5: mamba_n_heads is 4 and mamba_d_head 3, whose product is not "
      "mamba_expand times hidden_size (16)"},
+    {"nemotron_h", "\"layers_block_type\": [\"mamba\", \"moe\"]",
+     "H5: layers_block_type has \"moe\"; supported are linear_attention, "
+     "full_attention and mlp"},
+    {"nemotron_h", "\"hybrid_override_pattern\": \"ME\"",
+     "H5: hybrid_override_pattern has \"E\"; supported are M, * and -"},
+    {"nemotron_h", "\"hybrid_override_pattern\": \"*-\"",
+     "H5: hybrid_override_pattern has no layer with a state space; supported "
+     "are models of which some layer has one"},
+    {"nemotron_h", "\"hybrid_override_pattern\": [1]",
+     "H3: hybrid_override_pattern is a list; write a list of names"},
+    {"nemotron_h", "\"attention_bias\": true",
+     "H5: attention_bias is true; only false is supported"},
+    {"nemotron_h", "\"tie_word_embeddings\": true",
+     "H5: tie_word_embeddings is true; only false is supported"},
+    {"nemotron_h", "\"time_step_limit\": [0.01, 1.0]",
+     "H5: time_step_limit is not [0, Infinity]; only that is supported"},
+    {"nemotron_h", "\"mamba_hidden_act\": \"gelu\"",
+     "H5: mamba_hidden_act is \"gelu\"; supported are silu or swish"},
+    {"nemotron_h", "\"num_nextn_predict_layers\": 2",
+     "H5: num_nextn_predict_layers is 2; only 0 is supported"},
+    {"nemotron_h", "\"sliding_window\": 8",
+     "H5: sliding_window is 8; only null is supported"},
     {"qwen3", "\"layer_types\": 3",
      "H3: layer_types is 3; write a list of names"},
     {"mistral", "\"sliding_window\": 0",

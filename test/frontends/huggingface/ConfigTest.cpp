@@ -318,6 +318,42 @@ const Published published[] = {
                  "full_attention")",
      9780235392},
     {R"({
+  "architectures": ["NemotronHForCausalLM"], "attention_bias": false,
+  "attention_dropout": 0.0, "attention_head_dim": 128, "bos_token_id": 1,
+  "chunk_size": 128, "conv_kernel": 4, "eos_token_id": 2, "expand": 2,
+  "hidden_dropout": 0.0, "hidden_size": 4096, "hybrid_override_pattern":
+    "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
+  "initializer_range": 0.02, "intermediate_size": 21504,
+  "layer_norm_epsilon": 1e-05, "mamba_head_dim": 64,
+  "mamba_hidden_act": "silu", "mamba_num_heads": 128,
+  "mamba_proj_bias": false, "max_position_embeddings": 8192,
+  "mlp_bias": false, "mlp_hidden_act": "relu2",
+  "model_type": "nemotron_h", "n_groups": 8, "num_attention_heads": 32,
+  "num_hidden_layers": 52, "num_key_value_heads": 8,
+  "num_logits_to_keep": 1, "pad_token_id": 0,
+  "rescale_prenorm_residual": true, "residual_in_fp32": false,
+  "rms_norm_eps": 1e-05, "sliding_window": null, "ssm_state_size": 128,
+  "tie_word_embeddings": false, "time_step_floor": 0.0001,
+  "time_step_limit": [0.0, Infinity], "time_step_max": 0.1,
+  "time_step_min": 0.001, "time_step_rank": 256, "use_bias": false,
+  "use_cache": true, "use_conv_bias": true, "vocab_size": 131072
+})",
+     R"(layers: 52 hidden: 4096 heads: 32 kv_heads: 8 ffn: 21504
+        vocab_size: 131072 max_positions: 8192 norm: RMS_NORM
+        activation: RELU_SQUARED position: NONE bias: false
+        tied_embeddings: false initializer { depth_scaled: true }
+        state_space { groups: 8 norm_groups: 8 step_least: 0.001 }
+        layer_kinds { name: "mamba" mixer: MAMBA2
+                      feed_forward: NO_FEED_FORWARD }
+        layer_kinds { name: "mlp" mixer: NO_MIXER }
+        layer_kinds { name: "full_attention" feed_forward: NO_FEED_FORWARD }
+        pattern: "mamba mlp mamba mlp mamba mlp mamba full_attention mlp "
+                 "mamba mlp mamba mlp mamba mlp mamba mlp mamba "
+                 "full_attention mlp mamba mlp mamba mlp mamba mlp mamba mlp "
+                 "mamba full_attention mlp mamba mlp mamba mlp mamba mlp "
+                 "mamba mlp mamba full_attention mlp mamba mlp mamba mlp")",
+     8100852736},
+    {R"({
   "architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1,
   "gradient_checkpointing": false, "hidden_act": "gelu",
   "hidden_dropout_prob": 0.1, "hidden_size": 768, "initializer_range": 0.02,
@@ -468,7 +504,7 @@ TEST(Config, WhatBalancesOnlyInTrainingDoesNotMatter) {
             "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
             "gemma2, gemma3_text, olmo2, "
             "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, "
-            "bamba or bert) "
+            "bamba, nemotron_h or bert) "
             "expresses this model; "
             "the nearest, mixtral, cannot express model.moe");
 }
@@ -552,7 +588,8 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
       "mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, gemma2, "
       "gemma3_text, "
       "olmo2, granite, "
-      "nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba or bert) "
+      "nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba, "
+      "nemotron_h or bert) "
       "expresses this "
       "model; the "
       "nearest, ";
@@ -599,6 +636,14 @@ TEST(Config, SizesOfWhatAStateSpaceModelLacksDoNotMatter) {
   StatusOr<std::string> family = familyOf(hybrid);
   ASSERT_TRUE(family.ok()) << family.status().message();
   EXPECT_EQ(*family, "bamba");
+  // Nemotron-H does not say the width a second time.
+  Model narrow = readStates(
+      "state_space { head_dim: 3 heads: 4 } position: "
+      "NONE tied_embeddings: false layer_kinds { name: 'm' mixer: MAMBA2 "
+      "feed_forward: NO_FEED_FORWARD } pattern: 'm'");
+  family = familyOf(narrow);
+  ASSERT_TRUE(family.ok()) << family.status().message();
+  EXPECT_EQ(*family, "nemotron_h");
 }
 
 TEST(Config, StateSpacesThatNoFamilyHasAreRefused) {
@@ -612,9 +657,6 @@ TEST(Config, StateSpacesThatNoFamilyHasAreRefused) {
                      "} " +
                          alone,
                      "mamba2, cannot express model.state_space"},
-           {"position: NONE state_space { head_dim: 3 heads: 4 } " + alone,
-            "mamba2, cannot express all of it (config.json:20:3: H3: expand is "
-            "1.5; write a whole number from 1 to 65536)"},
            {"position: LEARNED state_space { head_dim: 4 } " + alone,
             "mamba2, cannot express model.max_positions or model.position"},
            {"position: ROTARY " + mixed +

@@ -27,6 +27,7 @@ public:
   explicit GoldenWeights(std::string family) : family(std::move(family)) {}
 
   ModelWeights build(uint64_t layers) {
+    layers += family == "nemotron_h"; // A layer has one branch.
     weights.layers = layers;
     weights.vocabulary = 5;
     weights.tied =
@@ -118,6 +119,16 @@ private:
   void addLayer(const std::string &layer, uint64_t index) {
     if (family == "mamba2")
       return addMixer(layer);
+    if (family == "nemotron_h" && index == 0)
+      return addMixer(layer);
+    if (family == "nemotron_h" && index == 1) {
+      addNorm(layer + "attention_norm");
+      return addAttention(layer + "attention.");
+    }
+    if (family == "nemotron_h") {
+      addNorm(layer + "mlp_norm");
+      return addMlp(layer + "mlp.");
+    }
     if (family == "bamba" && index == 0) {
       addMixer(layer);
       addNorm(layer + "mlp_norm");
@@ -137,7 +148,7 @@ private:
     addMlp(layer + "mlp.");
   }
   void addMlp(const std::string &mlp) {
-    if (!biasEverywhere && family != "nemotron")
+    if (!biasEverywhere && !isOneOf({"nemotron", "nemotron_h"}))
       addLinear(mlp + "gate", 6, 4, false);
     addLinear(mlp + "up", 6, 4, biasEverywhere);
     addLinear(mlp + "down", 4, 6, biasEverywhere);
@@ -383,12 +394,12 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
       }),
       "the family llama has no place for tensor "
       "'layers.0.attention.q_norm.weight'");
-  EXPECT_EQ(
-      message([](EditedModel &m) { m.family = "t5"; }),
-      "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
-      "qwen3, qwen2_moe, qwen3_moe, smollm3, gemma2, gemma3_text, olmo2, "
-      "granite, nemotron, "
-      "stablelm, gpt_neox, phi, mamba2, bamba, bert, starcoder2; found 't5'");
+  EXPECT_EQ(message([](EditedModel &m) { m.family = "t5"; }),
+            "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
+            "qwen3, qwen2_moe, qwen3_moe, smollm3, gemma2, gemma3_text, olmo2, "
+            "granite, nemotron, "
+            "stablelm, gpt_neox, phi, mamba2, bamba, nemotron_h, bert, "
+            "starcoder2; found 't5'");
 }
 
 TEST(HuggingFace, NamesTheExpertThatDoesNotFit) {

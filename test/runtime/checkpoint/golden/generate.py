@@ -148,6 +148,13 @@ FAMILIES = {
         attn_layer_indices=[1], mamba_n_heads=4, mamba_d_state=3, mamba_d_conv=2,
         tie_word_embeddings=True,
     ),
+    "nemotron_h": transformers.NemotronHConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6,
+        layers_block_type=["linear_attention", "full_attention", "mlp"],
+        num_attention_heads=2, num_key_value_heads=1, head_dim=2,
+        max_position_embeddings=8, mamba_num_heads=4, mamba_head_dim=2,
+        ssm_state_size=3, n_groups=1, conv_kernel=2, tie_word_embeddings=False,
+    ),
     "bert": transformers.BertConfig(
         vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
         num_attention_heads=2, max_position_embeddings=3, type_vocab_size=2,
@@ -292,10 +299,12 @@ def canonical_states(w, config):
         ("mixer.norm", "mixer.gated_norm"), ("A_log", "decay"),
         ("dt_bias", "step_bias"), ("mixer.D", "mixer.skip"),
     ]
-    bamba = config.model_type == "bamba"
-    heads = config.mamba_n_heads if bamba else config.num_heads
-    maps = (config.mamba_n_groups * config.mamba_d_state if bamba
-            else config.n_groups * config.state_size)
+    family = config.model_type
+    heads, maps = {
+        "mamba2": lambda c: (c.num_heads, c.n_groups * c.state_size),
+        "bamba": lambda c: (c.mamba_n_heads, c.mamba_n_groups * c.mamba_d_state),
+        "nemotron_h": lambda c: (c.mamba_num_heads, c.n_groups * c.ssm_state_size),
+    }[family](config)
     inner = 2 * config.hidden_size
     out = {}
     for theirs, tensor in w.items():
@@ -304,10 +313,14 @@ def canonical_states(w, config):
             name = name.replace(a, b)
         if "input_layernorm" in name:
             layer = name.split(".")[1]
-            attends = bamba and int(layer) in config.attn_layer_indices
+            attends = int(layer) in config.attn_layer_indices
             name = name.replace("input_layernorm", "attention_norm" if attends else "mixer_norm")
-        elif name.split(".")[0] == "layers" and name.split(".")[2] == "norm":
-            name = name.replace(".norm.", ".mixer_norm.")
+        elif name.split(".")[0] == "layers" and family != "bamba":
+            # Whatever a layer of Nemotron-H is, it is called a mixer.
+            kind = config.layer_types[int(name.split(".")[1])]
+            branch = {"full_attention": "attention", "mlp": "mlp"}.get(kind, "mixer")
+            name = name.replace(".norm.", f".{branch}_norm.") if name.split(".")[2] == "norm" else (
+                name.replace("mixer.", branch + "."))
         before, _, end = name.rpartition(".")
         if ".mixer.in." in name:  # a gate, what is mixed, two maps, and steps
             parts = tensor.split([inner, inner, maps, maps, heads])
@@ -343,6 +356,7 @@ def models(chosen):
             "gpt2": canonical_gpt2, "bert": canonical_bert,
             "gpt_neox": canonical_gpt_neox, "phi": canonical_phi,
             "mamba2": canonical_states, "bamba": canonical_states,
+            "nemotron_h": canonical_states,
         }.get(family, canonical_llama)
         out = {k: t.contiguous() for k, t in make(w, config).items()}
         safetensors.torch.save_file(out, f"{family}.canonical.safetensors",
