@@ -85,6 +85,12 @@ class HybridTest(unittest.TestCase):
             with self.subTest(flag):
                 self.run_words("compile", SPEC, "-o", f"{number}.hkx", *shlex.split(flag))
 
+    def test_a_plan_is_found(self):
+        """The command of the table."""
+        words = shlex.split(re.search(r"`hocket (plan [^`]+)`", PAGE)[1])
+        told = self.run_words(*[str(ROOT / w) if w.startswith("examples/") else w for w in words])
+        self.assertRegex(told, r"(?m)^pp=\d+,.*\n[0-9.]+ s ")
+
     def test_a_branch_in_each_layer_is_the_same_model(self):
         fields = re.search(r"^```\nlayers: 12\n(.*?)^```$", PAGE, re.M | re.S)[1]
         spec = SPEC.read_text().replace("layers: 6", "layers: 12")

@@ -179,6 +179,32 @@ class MegatronErrorsTest(unittest.TestCase):
         self.refuse(self.with_file(torch_files.save(state)), "mp_rank_01_000",
                     "linear_fc1.bias' is missing, which the first rank has")  # fmt: skip
 
+    def test_hybrids(self):
+        """A Mamba layer's widths are seen at its other weights."""
+        config, layer = models.Config(layers=2, pattern="M-"), "decoder.layers.0."
+        mixer, sound = layer + "mixer.", write_legacy(self.folder / "hybrid", config)
+        for message, change in (
+            (f"'{mixer}in_proj.weight' has 48 rows, which are not those of a Mamba layer",
+             lambda weights: weights.pop(mixer + "A_log")),
+            (f"'{mixer}conv1d.bias' has 28 rows, which are not those of a Mamba layer",
+             lambda weights: weights.pop(mixer + "norm.weight")),
+            (f"'{mixer}dt_bias' is missing, of which 'layers.0.mixer.step_bias' is made",
+             lambda weights: weights.pop(mixer + "dt_bias")),
+            (f"'{mixer}conv1d.weight' has shape [28, 4, 1], expected one or two dims",
+             lambda weights: weights.update({mixer + "conv1d.weight":
+                                             torch_files.Tensor((28, 4, 1), [0.0] * 112)})),
+            (f"'{layer}mlp.linear_fc1.weight' is not part of the model",
+             lambda weights: weights.update({layer + "mlp.linear_fc1.weight":
+                                             torch_files.Tensor((12, 8), [0.0] * 96)})),
+        ):  # fmt: skip
+            with self.subTest(message):
+                state = state_of(config, (0, 0, 0), (1, 1, 1))
+                change(state["model"])
+                to = self.copy(sound)
+                raw = torch_files.save(state)
+                (to / "iter_0000007/mp_rank_00/model_optim_rng.pt").write_bytes(raw)
+                self.refuse(to, message)
+
     def test_settings(self):
         for message, settings in (
             ("args.multi_latent_attention is set", {"multi_latent_attention": True}),

@@ -208,6 +208,18 @@ class MegatronImportTest(unittest.TestCase):
                 self.assertIn("norm_groups: 2", spec)
                 self.assertEqual("sliding_window: 4" in spec, "*" in pattern)
 
+    def test_a_hybrid_leaves_as_a_folder(self):
+        config = models.Config(layers=6, pattern="M-M*M-", swiglu=False)
+        source = write_legacy(self.folder / "hybrid", config, squared_relu=True,
+                              position_embedding_type="none")  # fmt: skip
+        start, out = self.folder / "start", self.folder / "exported"
+        for words in (("import", source, "-o", start), ("export", start, "-o", out)):
+            done = hocket("checkpoint", *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        said = json.loads((out / "config.json").read_text())
+        self.assertEqual(said["model_type"], "nemotron_h")
+        self.assertEqual(said["hybrid_override_pattern"], config.pattern)
+
     def test_a_model_of_states_alone(self):
         """Before there were patterns, a flag said it, and sizes had these values."""
         config = models.Config(layers=2, hidden=64, pattern="MM", state_dim=128,
