@@ -6,6 +6,8 @@
 
 #include "passes/planning/search/PlanSpace.h"
 
+#include "passes/planning/StageBalance.h"
+
 #include <algorithm>
 #include <set>
 
@@ -153,9 +155,35 @@ std::vector<int64_t> shiftedLayers(int64_t layers, int64_t stages,
   return split;
 }
 
-std::vector<std::vector<int64_t>> splitsOf(int64_t layers, int64_t stages) {
+/// What layers of several kinds take, forward and backward, to be shared out
+/// over stages.
+StageBalanceProblem balanceOf(const CostProblem &problem,
+                              const ParallelPlan &rough) {
+  StageBalanceProblem balance;
+  PartWork parts = partWork(problem, rough);
+  auto seconds = [](const PassWork &work) {
+    return work.forward.seconds() + work.backwardSeconds();
+  };
+  LayerKinds kinds(problem.model);
+  for (int64_t layer = 0; layer < problem.model.layers; ++layer)
+    balance.layers.push_back(seconds(parts.layers[kinds.kindOf(layer)]));
+  balance.embedding = seconds(parts.input);
+  balance.head = seconds(parts.output);
+  return balance;
+}
+
+/// As even as can be, with fewer layers at the ends and, where `balance` has
+/// what layers take, as even as their times.
+std::vector<std::vector<int64_t>> splitsOf(int64_t layers, int64_t stages,
+                                           StageBalanceProblem &balance) {
   std::vector<std::vector<int64_t>> splits = {{}};
   std::set<std::vector<int64_t>> seen = {evenLayers(layers, stages)};
+  if (!balance.layers.empty()) {
+    balance.stages = stages;
+    StatusOr<StageCut> cut = balanceStages(balance);
+    if (cut.ok() && seen.insert(cut->counts).second)
+      splits.push_back(std::move(cut->counts));
+  }
   for (int64_t fromFirst : {0, 1})
     for (int64_t fromLast : {0, 1, 2}) {
       auto split = shiftedLayers(layers, stages, fromFirst, fromLast);
@@ -221,12 +249,15 @@ planning::stagePlans(const CostProblem &problem, const ParallelPlan &rough,
   std::vector<ParallelPlan> plans;
   // Splits that are written out are looked at, and no other is.
   const std::vector<int64_t> &written = constraints.plan().layers;
+  StageBalanceProblem balance;
+  if (problem.model.kinds.size() > 1 && rough.pp > 1 && written.empty())
+    balance = balanceOf(problem, rough);
   for (const ScheduleChoice &choice : schedulesOf(problem, rough)) {
     ParallelPlan plan = rough;
     plan.schedule = choice.name;
     plan.chunks = choice.chunks;
     auto splits = written.empty()
-                      ? splitsOf(problem.model.layers, plan.stages())
+                      ? splitsOf(problem.model.layers, plan.stages(), balance)
                       : std::vector<std::vector<int64_t>>{written};
     for (auto &split : splits) {
       plan.layers = std::move(split);

@@ -90,6 +90,46 @@ TEST(PlanSearch, FindsItForProgramsToo) {
   expectOptimal(compiled(many));
 }
 
+/// Layers of a Mamba-2 block ('m'), of attention and an MLP ('a'), and of an
+/// MLP alone ('f').
+CostProblem withKinds(CostProblem problem, const std::string &pattern) {
+  problem.compiled = true;
+  ModelShape &model = problem.model;
+  int64_t inner = 2 * model.hidden;
+  model.stateSpace = {0, inner / 64, 64, 128, 4};
+  model.stateSpace.normGroups = 4;
+  model.kinds = {{.attention = 0, .stateSpace = 1},
+                 {.ffn = model.ffn},
+                 {.attention = 0, .ffn = model.ffn}};
+  for (char layer : pattern)
+    model.kindOf.push_back(layer == 'm' ? 0 : layer == 'a' ? 1 : 2);
+  model.layers = int64_t(pattern.size());
+  return problem;
+}
+
+TEST(PlanSearch, FindsItForLayersOfSeveralKinds) {
+  expectOptimal(withKinds(smallProblem("h100", 8, 0, 2048, 16), "mfmamfma"));
+  expectOptimal(withKinds(smallProblem("b200", 4, 0, 1024, 8), "mmmmm"));
+  expectOptimal(withKinds(smallProblem("a100", 8, 0, 2048, 16), "mmmmaa"));
+}
+
+/// Where the layers of one end take longer, their stages have fewer of them.
+TEST(PlanSearch, SharesOutLayersByTheirTimes) {
+  CostProblem problem =
+      withKinds(smallProblem("h100", 8, 0, 2048, 64), "ffffffffffffaaaaaa");
+  auto kept = PlanConstraints::parse("pp=2,dp=4,tp=1,v=1,schedule=1f1b,mbs=1");
+  ASSERT_TRUE(kept.ok());
+  SearchResult found = PlanSearch(problem, *kept).run({});
+  ASSERT_FALSE(found.best.empty());
+  std::vector<int64_t> layers = found.best[0].plan.layers;
+  ASSERT_EQ(layers.size(), 2u);
+  EXPECT_GT(layers[0], layers[1]);
+  ParallelPlan even = found.best[0].plan;
+  even.layers = {9, 9};
+  EXPECT_LT(found.best[0].cost.nanoseconds(),
+            priceStep(problem, even)->nanoseconds());
+}
+
 /// A plan must have every batch through which one grows.
 TEST(PlanSearch, FindsItForBatchesThatGrow) {
   CostProblem problem = smallProblem("h100", 8, 8, 2048, 48);
