@@ -91,6 +91,47 @@ DENSE = [
         "micro_batch_size: 2 zero_stage: 2 recompute: FULL",
     ),
 ]
+# Mamba-2 2.7B, Bamba 9B and Nemotron-H 8B, of the sizes of their config.json, each
+# with plans and the ranks that these are for.
+PUBLISHED_SPEC = """name: "{name}"
+model {{ norm: RMS_NORM bias: false max_positions: 4096 {model} }}
+training {{ sequence_length: 4096 global_batch_size: 512 precision: BF16 }}
+"""
+PUBLISHED = {
+    "mamba2-2.7b": (
+        "layers: 64 hidden: 2560 vocab_size: 50288 position: NONE state_space {} "
+        'layer_kinds { name: "m" mixer: MAMBA2 feed_forward: NO_FEED_FORWARD } '
+        'pattern: "m"',
+        [
+            ("dp=8,tp=8,mbs=1,sp=1,recompute=full", 64),
+            ("pp=4,dp=2,tp=8,mbs=1,sp=1,zero=1", 64),
+            ("dp=64,mbs=1,zero=3,recompute=full", 64),
+        ],
+    ),
+    "bamba-9b": (
+        "layers: 32 hidden: 4096 heads: 32 kv_heads: 8 ffn: 14336 vocab_size: 128256 "
+        "position: ROTARY activation: SWIGLU tied_embeddings: false state_space {} "
+        'layer_kinds { name: "m" mixer: MAMBA2 position: NONE } '
+        'layer_kinds { name: "a" } pattern: "m*9 a m*8 a m*8 a m*4"',
+        [
+            ("dp=8,tp=8,mbs=1,sp=1,zero=1,recompute=selective", 64),
+            ("pp=4,dp=4,tp=4,v=2,mbs=1,sp=1,zero=1", 64),
+        ],
+    ),
+    "nemotron-h-8b": (
+        "layers: 52 hidden: 4096 heads: 32 kv_heads: 8 head_dim: 128 ffn: 21504 "
+        "vocab_size: 131072 position: NONE tied_embeddings: false "
+        "state_space { groups: 8 norm_groups: 8 } "
+        'layer_kinds { name: "m" mixer: MAMBA2 feed_forward: NO_FEED_FORWARD } '
+        'layer_kinds { name: "a" feed_forward: NO_FEED_FORWARD } '
+        'layer_kinds { name: "f" mixer: NO_MIXER } '
+        'pattern: "(m f)*3 m a f (m f)*4 m a f (m f)*4 m a f (m f)*4 m a f (m f)*5"',
+        [
+            ("dp=8,tp=8,mbs=2,sp=1,zero=1", 64),
+            ("pp=2,dp=8,tp=4,mbs=1,sp=1,recompute=full", 64),
+        ],
+    ),
+}
 # What hybrids have beside those.
 SHARDED = [
     ("dp=8,zero=1,mbs=2", "data_parallel: 8 zero_stage: 1 micro_batch_size: 2"),
@@ -110,6 +151,10 @@ SHARDED = [
         "recompute: FULL",
     ),
     ("pp=2,dp=4,mbs=2", "pipeline_parallel: 2 data_parallel: 4 micro_batch_size: 2"),
+    (
+        "tp=8,mbs=2,sp=1",
+        "tensor_parallel: 8 sequence_parallel: true micro_batch_size: 2",
+    ),
 ]
 MIXTURES = [
     (
@@ -152,13 +197,17 @@ class MemoryPriceTest(unittest.TestCase):
         return json.loads(done.stdout)["memory"]
 
     def check(self, more, short, plan, fullest=FULLEST, devices=8):
+        text = SPEC.format(more=more, plan=plan)
+        return self.compare(text, short, fullest, devices)
+
+    def compare(self, text, short, fullest, devices, *compiled_as):
         spec = self.folder / "spec.textproto"
-        spec.write_text(SPEC.format(more=more, plan=plan))
+        spec.write_text(text)
         cluster = ("--cluster", f"h100:{devices}")
         ranks = self.report("simulate", spec, "--plan", short, *cluster)
         priced = [rank["total"] for rank in ranks]
         program = self.folder / "program.hkx"
-        roles = self.report("compile", spec, "-o", program)
+        roles = self.report("compile", spec, "-o", program, *compiled_as)
         compiled = [role["arena_bytes"] for role in roles]
         self.assertEqual(len(priced), len(compiled))
         for rank, (price, arena) in enumerate(zip(priced, compiled)):
@@ -190,9 +239,17 @@ class MemoryPriceTest(unittest.TestCase):
     def test_state_spaces(self):
         for pattern, groups, norms in HYBRIDS:
             more = self.hybrid(pattern, groups, norms)
-            for short, plan in DENSE[:10] + DENSE[11:12] + SHARDED:
+            plans = DENSE[3:10] + SHARDED if groups == norms else SHARDED
+            for short, plan in plans:
                 with self.subTest(pattern=pattern, plan=short):
                     self.check(more, short, plan, HYBRID)
+
+    def test_published_hybrids(self):
+        for name, (model, plans) in PUBLISHED.items():
+            for short, devices in plans:
+                with self.subTest(model=name, plan=short):
+                    text = PUBLISHED_SPEC.format(name=name, model=model)
+                    self.compare(text, short, HYBRID, devices, "--plan", short)
 
     @staticmethod
     def hybrid(pattern, groups, norms):
@@ -207,6 +264,25 @@ class MemoryPriceTest(unittest.TestCase):
         for short, plan in DENSE:
             with self.subTest(plan=short):
                 self.check("logit_softcap: 30", short, plan)
+
+    def test_flops_are_the_programs(self):
+        # What a model computes for a token, by its plan and by its program.
+        for pattern, groups, norms in HYBRIDS:
+            with self.subTest(pattern=pattern):
+                spec, program = (self.folder / name for name in ("spec", "program"))
+                more = self.hybrid(pattern, groups, norms)
+                spec.write_text(SPEC.format(more=more, plan=DENSE[0][1]))
+                done = hocket("compile", spec, "-o", program)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                compiled = json.loads(hocket("inspect", program, "--json").stdout)
+                cluster = ("--cluster", "h100:8", "--json")
+                done = hocket("simulate", spec, "--plan", DENSE[0][0], *cluster)
+                price = json.loads(done.stdout)
+                planned = (
+                    price["flops_per_device"] / price["tokens_per_second_per_device"]
+                )
+                # Causal attention has half of the square, or a diagonal more.
+                self.assertAlmostEqual(planned / compiled["flops_per_token"], 1, 3)
 
     def test_experts(self):
         for short, plan in MIXTURES:

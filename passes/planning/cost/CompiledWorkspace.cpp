@@ -1,0 +1,198 @@
+//===- CompiledWorkspace.cpp - What programs need inside ------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/cost/CompiledWorkspace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+CompiledWorkspace::CompiledWorkspace(const CostProblem &problem,
+                                     const ParallelPlan &plan,
+                                     const ActivationBytes &activations,
+                                     const KindsOfRanks &kinds)
+    : model(problem.model), plan(plan), activations(activations), kinds(kinds),
+      bytes(bytesOfParameter(problem.step)), stream(activations.ofStream()),
+      shard(plan.sequenceParallel ? stream / double(plan.tp) : stream),
+      embedding(bytes[1] * double(model.hidden * model.vocab) /
+                double(plan.tp)),
+      splits(splitsWeight(plan.scheduleName())) {}
+
+int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
+                              const RankMemory &memory) const {
+  double live = double(memory[MemoryItem::Activations]),
+         logits = double(memory[MemoryItem::Logits]);
+  PipelineShape shape{plan.pp, plan.chunks, 1, stagePlacement(plan)};
+  bool first = rank == 0, last = rank == shape.rankOf(plan.stages() - 1);
+  bool frees = live <= double(activations.ofLayers(kinds.layersOf(rank)));
+  // The head's gradient is being scattered while the scan of the last layer
+  // goes back; of several chunks any, and the head's next logits may be there.
+  double ofHead =
+      last && makesWhole() ? embedding + shardOf(embedding / bytes[1]) : 0;
+  bool isLong = last && plan.chunks > 1 && kinds.hasStateSpace();
+  double most = isLong ? layer(rank, held, frees, 0) + ofHead
+                       : layer(rank, held, frees, ofHead) - logits;
+  if (first && makesWhole()) {
+    double gone = frees && kinds.hasStateSpace() ? live : 0;
+    most = std::max(most,
+                    embedding - logits + shards(held) + pending(held) - gone);
+  }
+  if (last)
+    most = std::max(most, head(held));
+  most += transfers(shape, rank);
+  // When all passes are done, the copies of a tied embedding are summed.
+  if (model.tied && (first || last) && plan.pp > 1)
+    most = std::max(most, (plan.dp * plan.cp > 1 ? 2 : 1) * embedding - live -
+                              logits);
+  return std::llround(std::max(0.0, most));
+}
+
+double CompiledWorkspace::pending(const RankParameters &held) const {
+  return splits ? -double(activations.ofWeightGradients(firstStage()))
+                : waiting(held);
+}
+
+double CompiledWorkspace::waiting(const RankParameters &held) const {
+  return plan.zero >= 2 ? 2 * shardOf(held.layers) : 0;
+}
+
+double CompiledWorkspace::shardOf(double parameters) const {
+  return bytes[1] * parameters / double(plan.dp * plan.cp);
+}
+
+std::vector<int64_t> CompiledWorkspace::firstStage() const {
+  LayerKinds all(model);
+  std::vector<int64_t> layers;
+  for (size_t kind = 0; kind < all.size(); ++kind)
+    layers.push_back(all.layersOf(kind, 0, layersOf(plan, model)[0]));
+  return layers;
+}
+
+double CompiledWorkspace::layer(int64_t rank, const RankParameters &held,
+                                bool frees, double ofHead) const {
+  double most =
+      kinds.mostOf(rank, [&](const LayerKind &kind) { return insideOf(kind); });
+  double gradients = waiting(held), own = shards(held);
+  if (kinds.hasStateSpace()) {
+    gradients += packs(rank);
+    most = std::max(most, frees ? firstScan(rank, ofHead) : scan(rank, ofHead));
+    gradients = besideScans(rank, gradients + own, frees);
+    own = 0;
+  }
+  return most + gradients +
+         (plan.zero == 3 ? 2 * bytes[0] * held.layers * double(plan.pp) /
+                               double(model.layers)
+                         : 0) +
+         own;
+}
+
+double CompiledWorkspace::insideOf(const LayerKind &kind) const {
+  if (!kind.hasFeedForward() && kind.attention == 0)
+    return 0;
+  // What a state-space block makes again is priced with its scan.
+  if (kind.stateSpace > 0)
+    return insideOf(mlpOf(kind));
+  double rows = splits ? 2 : plan.tp > 1 ? 4 : 5;
+  // Of branches side by side one is made again when the other is done with;
+  // else what the first gives waits for the second.
+  if (model.parallelBranches && plan.recompute == Recompute::Full)
+    rows = 0;
+  else if (model.parallelBranches && !splits)
+    rows += !model.oneNorm ? 1 : plan.tp > 1 ? 2 : 4;
+  double again = splits ? 0 : double(activations.ofLayerAgain(kind));
+  double routed = activations.ofRoutedBackward(kind);
+  double inside = std::max(rows * stream, 1.5 * stream + routed);
+  return inside + again + activations.ofWidened(kind);
+}
+
+double CompiledWorkspace::scanOf(const LayerKind &kind, bool frees) const {
+  if (kind.stateSpace == 0)
+    return 0;
+  double again = splits ? 0 : double(activations.ofLayerAgain(mixerOf(kind)));
+  double inside =
+      std::max(activations.ofScanBackward(frees), activations.ofGatheredNorm());
+  bool isBeside = plan.pp == 1 || model.stateSpace.groups % plan.tp != 0;
+  return (isBeside ? stream : 0) + inside + again;
+}
+
+double CompiledWorkspace::scan(int64_t rank, double ofHead) const {
+  double most = kinds.mostOf(rank, [&](const LayerKind &kind) {
+    return scanOf(kind, /*frees=*/false);
+  });
+  bool isLast = true;
+  kinds.fromLast(rank, [&](const LayerKind &kind) {
+    if (isLast && kind.stateSpace > 0)
+      most = std::max(most, scanOf(kind, /*frees=*/false) + ofHead);
+    isLast = false;
+  });
+  return most;
+}
+
+double CompiledWorkspace::firstScan(int64_t rank, double ofHead) const {
+  double most = 0, gone = 0;
+  kinds.fromLast(rank, [&](const LayerKind &kind) {
+    auto kept = double(activations.ofLayer(kind));
+    double mlp = kept - double(activations.ofLayer(mixerOf(kind)));
+    double head = gone == 0 && kind.stateSpace > 0 ? ofHead : 0;
+    most = std::max(most, scanOf(kind, /*frees=*/true) + head - gone - mlp);
+    gone += kept;
+  });
+  return most;
+}
+
+double CompiledWorkspace::packs(int64_t rank) const {
+  double whole = kinds.wholeGradients(rank, model, plan.tp);
+  double tp = double(plan.tp);
+  if (plan.zero == 1) // Beside those of shards().
+    return whole * (1 - 1 / tp) / double(plan.dp * plan.cp);
+  bool isPacked = plan.sequenceParallel && plan.zero == 0 && !splits;
+  return isPacked ? whole * (1 + 1 / tp) : 0;
+}
+
+double CompiledWorkspace::besideScans(int64_t rank, double gradients,
+                                      bool frees) const {
+  std::span<const int64_t> layers = kinds.layersOf(rank);
+  auto count =
+      double(std::accumulate(layers.begin(), layers.end(), int64_t(0)));
+  if (!frees || count == 0)
+    return gradients;
+  double kept = double(activations.ofLayers(layers));
+  return std::max(gradients, (gradients - kept) * (count - 1)) / count;
+}
+
+double CompiledWorkspace::head(const RankParameters &held) const {
+  double rows = plan.tp > 1 && !plan.sequenceParallel ? 4 : 3;
+  double own = plan.zero >= 2 ? embedding : 0, capped = cappedLogits();
+  return rows * stream +
+         (plan.chunks > 1 ? own + capped : std::max(own, capped)) +
+         (plan.chunks > 1 ? waiting(held) + shards(held) : 0);
+}
+
+double CompiledWorkspace::cappedLogits() const {
+  if (!model.cappedLogits)
+    return 0;
+  double weight = embedding * bytes[0] / bytes[1];
+  return double(activations.ofLoss()) + (plan.zero == 3 ? weight : 0);
+}
+
+double CompiledWorkspace::shards(const RankParameters &held) const {
+  if (plan.zero != 1)
+    return 0;
+  return shardOf(plan.chunks > 1 ? held.all() : held.layers);
+}
+
+double CompiledWorkspace::transfers(const PipelineShape &shape,
+                                    int64_t rank) const {
+  double rows = 0;
+  for (int64_t stage = 0; plan.pp > 1 && stage < plan.stages(); ++stage)
+    if (shape.rankOf(stage) == rank)
+      rows +=
+          (stage + 1 < plan.stages() ? 4 : 1) + (plan.chunks > 1 && stage > 0);
+  return rows * shard;
+}
