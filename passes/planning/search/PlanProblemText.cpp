@@ -9,13 +9,17 @@
 #include "passes/planning/TextLines.h"
 #include "runtime/cluster/Systems.h"
 
+#include <algorithm>
+#include <iterator>
+
 using namespace hocket;
 using namespace hocket::planning;
 
 namespace {
 
 constexpr int64_t mostSize = int64_t(1) << 40, mostDevices = 1 << 20;
-constexpr int64_t mostTop = 1000;
+constexpr int64_t mostTop = 1000, mostLayers = 1 << 20;
+constexpr std::string_view nextLayers = "next-layers";
 
 struct Flag {
   std::string_view key;
@@ -42,6 +46,12 @@ std::vector<WholeLine> sizesOf(PlanProblem &problem) {
           {"expert-ffn", 0, mostSize, &model.expertFfn},
           {"shared-ffn", 0, mostSize, &model.sharedFfn},
           {"dense-layers", 0, mostSize, &model.denseLayers},
+          {"state-heads", 0, mostSize, &model.stateSpace.heads},
+          {"state-head-dim", 0, mostSize, &model.stateSpace.headDim},
+          {"state-size", 0, mostSize, &model.stateSpace.state},
+          {"state-groups", 0, mostSize, &model.stateSpace.groups},
+          {"state-norm-groups", 1, mostSize, &model.stateSpace.normGroups},
+          {"convolution", 1, mostSize, &model.stateSpace.convolution},
           {"sequence", 1, mostSize, &step.sequence},
           {"batch", 1, mostSize, &step.globalBatch},
           {"bits", 8, 32, &step.elementBits},
@@ -65,8 +75,55 @@ std::vector<Flag> flagsOf(PlanProblem &problem) {
           {"bidirectional", &model.bidirectional}};
 }
 
+/// "next-layers 3 0 1 0 0 0": so many layers of a kind, behind those before.
+Status readLayers(const TextLines &lines, const TextLine &line,
+                  ModelShape &model) {
+  constexpr int64_t most[] = {mostLayers, 1, 1, mostSize, mostSize, 1};
+  HOCKET_RETURN_IF_ERROR(
+      lines.expectWords(line, std::size(most) + 1, std::size(most) + 1));
+  int64_t numbers[std::size(most)];
+  for (size_t i = 0; i < std::size(most); ++i) {
+    HOCKET_ASSIGN_OR_RETURN(numbers[i],
+                            lines.whole(line[i + 1], i == 0 ? 1 : 0, most[i]));
+  }
+  auto [count, attention, stateSpace, window, ffn, experts] = numbers;
+  LayerKind kind;
+  kind.attention = double(attention);
+  kind.stateSpace = double(stateSpace);
+  kind.window = window;
+  kind.windowShare = window > 0 ? 1 : 0;
+  kind.ffn = ffn;
+  kind.experts = experts == 1;
+  if (int64_t(model.kindOf.size()) + count > mostLayers)
+    return lines.errorAt(line[1], "there are more layers than 2^20");
+  auto found = std::ranges::find(model.kinds, kind);
+  model.kindOf.insert(model.kindOf.end(), size_t(count),
+                      uint32_t(found - model.kinds.begin()));
+  if (found == model.kinds.end())
+    model.kinds.push_back(kind);
+  return okStatus();
+}
+
+std::string writeLayers(const ModelShape &model) {
+  std::string text;
+  for (size_t i = 0, end = 0; i < model.kindOf.size(); i = end) {
+    while (end < model.kindOf.size() && model.kindOf[end] == model.kindOf[i])
+      ++end;
+    const LayerKind &kind = model.kinds[model.kindOf[i]];
+    text += nextLayers;
+    for (int64_t number :
+         {int64_t(end - i), int64_t(kind.attention), int64_t(kind.stateSpace),
+          kind.window, kind.ffn, int64_t(kind.experts)})
+      text += " " + std::to_string(number);
+    text += "\n";
+  }
+  return text;
+}
+
 Status readLine(const TextLines &lines, const TextLine &line,
                 PlanProblem &problem) {
+  if (line[0].text == nextLayers)
+    return readLayers(lines, line, problem.cost.model);
   HOCKET_RETURN_IF_ERROR(lines.expectWords(line, 2, 2));
   const TextWord &value = line[1];
   if (line[0].text == "system") {
@@ -104,10 +161,10 @@ StatusOr<PlanProblem> planning::readPlanProblem(std::string_view file,
                                                 std::string_view text) {
   TextLines lines(file, text);
   PlanProblem problem;
-  HOCKET_RETURN_IF_ERROR(
-      lines.readOnce("plan-problem", [&](const TextLine &line) {
-        return readLine(lines, line, problem);
-      }));
+  HOCKET_RETURN_IF_ERROR(lines.readOnce(
+      "plan-problem",
+      [&](const TextLine &line) { return readLine(lines, line, problem); },
+      nextLayers));
   if (problem.cost.system.name().empty())
     return lines.errorAtEnd("expected a line 'system NAME'");
   Status sizes = checkShapes(problem.cost.model, problem.cost.step);
@@ -133,7 +190,7 @@ std::string planning::writePlanProblem(const PlanProblem &problem) {
   for (size_t i = 0; i < flags.size(); ++i)
     if (*flags[i].field != *unset[i].field)
       line(flags[i].key, *flags[i].field ? 1 : 0);
-  return text;
+  return text + writeLayers(problem.cost.model);
 }
 
 Status planning::validatePlans(const PlanProblem &problem,

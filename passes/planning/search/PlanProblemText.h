@@ -17,6 +17,10 @@
 ///     keep tp=2,recompute=full   # what plans have; left out: anything
 ///     layers 8               # and so on: the model's and the step's sizes
 ///     sequence 4096
+///     next-layers 3 0 1 0 0 0    # as often as one likes, in order: how many
+///                                # layers, whether they have attention and a
+///                                # scan, its window, the MLP's width, whether
+///                                # they have experts
 ///
 /// Sizes that are left out have the defaults of ModelShape and StepShape.
 ///

@@ -235,6 +235,32 @@ TEST(PlanProblemText, ReadsBack) {
   }
 }
 
+/// Layers of several kinds, each run of them on a line.
+TEST(PlanProblemText, ReadsBackKinds) {
+  PlanProblem problem;
+  problem.cost = withKinds(smallProblem("h100", 4, 0, 1024, 8), "mmfmma");
+  problem.cost.model.kinds[1].window = 256;
+  problem.cost.model.kinds[1].windowShare = 1;
+  std::string text = writePlanProblem(problem);
+  EXPECT_THAT(text, testing::HasSubstr("next-layers 2 0 1 0 0 0\n"
+                                       "next-layers 1 0 0 0 4096 0\n"
+                                       "next-layers 2 0 1 0 0 0\n"
+                                       "next-layers 1 1 0 256 4096 0\n"));
+  StatusOr<PlanProblem> read = readPlanProblem("p", text);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(writePlanProblem(*read), text);
+  ParallelPlan plan = *parsePlan("pp=2,dp=2");
+  EXPECT_EQ(priceStep(read->cost, plan)->items,
+            priceStep(problem.cost, plan)->items);
+  auto why = [&](const std::string &more) {
+    return readPlanProblem("p", text + more).status().message();
+  };
+  EXPECT_THAT(why("next-layers 1 1 0 0 4096 0"),
+              testing::HasSubstr("each of the layers has one"));
+  EXPECT_THAT(why("next-layers 1 2 0 0 4096 0"), testing::HasSubstr("Q30"));
+  EXPECT_THAT(why("next-layers 1 1"), testing::HasSubstr("Q30"));
+}
+
 TEST(PlanProblemText, BadOnesAreRefused) {
   auto why = [](const char *text) {
     return readPlanProblem("p", text).status().message();
