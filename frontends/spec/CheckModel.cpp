@@ -66,6 +66,23 @@ static void checkHeads(const Model &model, ConstraintErrors &errors) {
             std::to_string(nearestDivisor(model.heads(), model.kv_heads())));
 }
 
+/// S92, of the model or, where `within` is "model.layer_kinds[0]", of that kind
+/// of layer.
+static void checkAlibi(const Model &model, const std::string &within,
+                       ConstraintErrors &errors) {
+  if (model.position() != Model::ALIBI)
+    return;
+  const std::string field = within + ".position";
+  if (model.attention_mask() == Model::BIDIRECTIONAL)
+    errors.add(92, field,
+               "position: ALIBI tells how far before a token another is; write "
+               "attention_mask: CAUSAL, or another position");
+  if (model.has_attention_softcap())
+    errors.add(92, field,
+               "scores that fall with the distance have no softcap; write "
+               "another position, or leave attention_softcap out");
+}
+
 /// S7, S8, S9, of the model or, where `within` is "model.layer_kinds[0]", of
 /// that kind of layer.
 static void checkRope(const Model &model, const std::string &within,
@@ -270,7 +287,7 @@ static void checkKind(const Model &model, int index, ConstraintErrors &errors) {
   if (kind.position() == Model::LEARNED && kind.has_position())
     errors.add(49, field + ".position",
                "learned positions are added once, before all layers; write "
-               "model.position: LEARNED, and in a kind ROTARY or NONE");
+               "model.position: LEARNED, and in a kind ROTARY, NONE or ALIBI");
   if (kind.mixer() == LayerKind::NO_MIXER &&
       kind.feed_forward() == LayerKind::NO_FEED_FORWARD)
     errors.add(49, field,
@@ -281,6 +298,8 @@ static void checkKind(const Model &model, int index, ConstraintErrors &errors) {
                field + " has experts, and the model has no moe; write "
                        "model.moe, or feed_forward: DENSE");
   checkRope(modelOfKind(model, kind), field, errors);
+  if (kind.has_position())
+    checkAlibi(modelOfKind(model, kind), field, errors);
 }
 
 /// S49 of all kinds, S50. Whether they are fine.
@@ -360,6 +379,7 @@ void hocket::spec::checkModel(const Model &model, ConstraintErrors &errors) {
   checkBranches(model, layersAreFine, errors);
   checkHeads(model, errors);
   checkRope(model, "model", errors);
+  checkAlibi(model, "model", errors);
   if (model.norm() == Model::RMS_NORM && model.norm_bias())
     errors.add(11, "model.norm_bias",
                "an RMS norm has no bias; write norm_bias: false, or norm: "

@@ -73,6 +73,8 @@ AttentionForwardArguments attentionOf(const CachedAttentionArguments &args,
   s.batch = 1, s.queries = args.tokens, s.keys = position + run.count;
   s.heads = args.heads, s.kvHeads = args.kvHeads, s.headDim = args.headDim;
   s.window = args.window, s.scale = args.scale, s.softcap = args.softcap;
+  s.alibi = args.alibi, s.place.firstHead = args.firstHead;
+  s.place.heads = args.wholeHeads;
   s.place.firstQuery = position - run.token;
   result.q = args.q, result.k = args.keys, result.v = args.values;
   result.o = args.o;

@@ -100,6 +100,7 @@ constexpr Row table[] = {
     {"attention_backward_documents",
      runs<attentionBackward, attentionBackwardDocumentsArguments>},
     {"cached_attention", runCachedAttention},
+    {"cached_attention_shard", runCachedAttention},
     {"merge_attention", runMergeAttention},
     {"cross_entropy_forward",
      runs<crossEntropyForward, crossEntropyForwardArguments>},

@@ -21,7 +21,7 @@
 ///
 /// `Shape` says what is known at compile time:
 ///   T; int batch, queries, keys, heads, kvHeads, dim, window; bool causal,
-///   documents (the call has positions: of documents that share sequences where
+///   alibi (heads have slopes), documents (the call has positions: of documents that share sequences where
 ///   causal, else how many keys a query sees);
 ///   Integer part, rounds, sequence, wholeHeads; float scale, softcap (0: none),
 ///   dropoutScale; unsigned dropoutThreshold (0: no dropout)
@@ -60,6 +60,9 @@ template <class Shape> struct SequenceWalk {
   template <class Rows>
   HOCKET_MEMBER void copyValues(const Rows &to, Place key) const {
     copyRows(to, v + head.key(), head.keyPitch, key, Shape::keys);
+  }
+  HOCKET_MEMBER void slope(Scores &scores, Place key) const {
+    slopeScores<Shape, true>(scores, call, placeOf(key), head.h);
   }
   HOCKET_MEMBER void hide(Scores &scores, Place key) const {
     if (!tilesSeeAll<Shape>(call, documents, firstQuery, key))
@@ -109,6 +112,7 @@ HOCKET_DEVICE void attendToTiles(const Walk &walk, const Rows &queries,
     __syncthreads(); // The keys have been read.
     next = fetchKeys(walk.next(at));
     capScores<Shape>(scores);
+    walk.slope(scores, at);
     walk.hide(scores, at);
     softmaxStep<Shape>(scores, rows);
     scaleRows(sums, rows.before);
@@ -184,7 +188,7 @@ gradientOfTiles(float (&p)[NTiles][4], float (&ds)[NTiles][4],
   WarpPlace place((queriesInRows ? query : key) + warpRow,
                   queriesInRows ? key : query);
   auto lse = [&](int j, int i) { return lseOf(place, j, i); };
-  findProbabilities<Shape>(p, lse);
+  findProbabilities<Shape, queriesInRows>(p, call, place, head.h, lse);
   if (query + queries > Shape::queries ||
       !tilesSeeAll<Shape, queries, keys>(call, documents, query, key))
     hide(p, place);

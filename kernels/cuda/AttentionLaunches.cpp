@@ -50,6 +50,8 @@ std::string shapeText(const CudaRequest &request) {
       .number("Integer", "window", s.window)
       .constant("bool", "causal", s.causal != 0 ? "true" : "false")
       .constant("bool", "documents", s.documents ? "true" : "false")
+      .constant("bool", "alibi",
+                hasSlopes(request.floats, 2) ? "true" : "false")
       .number("Integer", "part", s.part)
       .number("Integer", "rounds", s.rounds)
       .number("Integer", "sequence", s.sequence)

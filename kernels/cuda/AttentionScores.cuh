@@ -214,6 +214,34 @@ HOCKET_DEVICE void hideQueries(float (&numbers)[NTiles][4],
     }
 }
 
+/// Scores become less by their distances times the slope of the head, where
+/// heads have one. Others are in columns.
+template <class Shape, bool queriesInRows, int NTiles>
+HOCKET_DEVICE void slopeScores(float (&scores)[NTiles][4],
+                               const AttentionCall &call,
+                               const WarpPlace &place, int head) {
+  if constexpr (Shape::alibi) {
+    Integer firstOwn = queriesInRows ? call.firstQuery : call.firstKey;
+    Integer firstOther = queriesInRows ? call.firstKey : call.firstQuery;
+    float slope = slopeOf<Shape>(static_cast<int>(call.firstHead) + head);
+    int start = positionOf<Shape>(firstOther, place.firstColumn), rowAt[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      rowAt[half] = positionOf<Shape>(firstOwn, place.row(2 * half));
+#pragma unroll
+    for (int j = 0; j < NTiles; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        int column = start + 8 * j + i % 2;
+        if constexpr (!areInOrder<Shape, 8 * NTiles>())
+          column = positionOf<Shape>(firstOther, place.column(j, i));
+        int distance =
+            queriesInRows ? rowAt[i / 2] - column : column - rowAt[i / 2];
+        scores[j][i] -= slope * static_cast<float>(distance);
+      }
+  }
+}
+
 /// Dropout's factors of a thread's numbers, a bit each. Four numbers of Philox
 /// are as costly as one, so lanes that need numbers of the same blocks compute
 /// different ones and hand each other what they need.
@@ -342,11 +370,15 @@ private:
 // Gradient
 //===----------------------------------------------------------------------===//
 
-/// Products of queries and keys become probabilities, with lseOf(j, i) of the
-/// query of each number.
-template <class Shape, int NTiles, class Lse>
-HOCKET_DEVICE void findProbabilities(float (&p)[NTiles][4], Lse lseOf) {
+/// Products of queries and keys of a head become probabilities, with
+/// lseOf(j, i) of the query of each number.
+template <class Shape, bool queriesInRows, int NTiles, class Lse>
+HOCKET_DEVICE void findProbabilities(float (&p)[NTiles][4],
+                                     const AttentionCall &call,
+                                     const WarpPlace &place, int head,
+                                     Lse lseOf) {
   capScores<Shape>(p);
+  slopeScores<Shape, queriesInRows>(p, call, place, head);
 #pragma unroll
   for (int j = 0; j < NTiles; ++j)
 #pragma unroll

@@ -188,6 +188,28 @@ template <class Shape> HOCKET_DEVICE constexpr float scoreScale() {
 }
 
 //===----------------------------------------------------------------------===//
+// Slopes
+//===----------------------------------------------------------------------===//
+
+/// What scores, as they stand, are less by for each position that a key is
+/// behind a query: the slope of head `head` of all, as
+/// kernels/reference/Alibi.h has it.
+template <class Shape> HOCKET_DEVICE float slopeOf(int head) {
+  static_assert(!isCapped<Shape>());
+  constexpr int heads = Shape::wholeHeads;
+  constexpr auto powerUpTo = [](int most) {
+    int power = 1;
+    while (power <= most / 2)
+      power *= 2;
+    return power;
+  };
+  constexpr int power = powerUpTo(heads);
+  int steps = head < power ? 2 * (head + 1) : 2 * (head - power) + 1;
+  return exp2f(static_cast<float>(steps) * (-4.0f / power)) *
+         (1 / scoreScale<Shape>());
+}
+
+//===----------------------------------------------------------------------===//
 // Who sees whom
 //===----------------------------------------------------------------------===//
 

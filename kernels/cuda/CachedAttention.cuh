@@ -26,8 +26,10 @@
 ///
 /// `Shape` says what is known at compile time, as in Attention.cuh:
 ///   T; int heads, kvHeads, dim; Integer window, rows, tablePages,
-///   pages; float scale, softcap; bool causal (true);
+///   pages, wholeHeads; float scale, softcap; bool causal (true), alibi;
 ///   unsigned dropoutThreshold (0)
+///
+/// A call's heads are `wholeHeads` from `firstHead` on, or all of them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -177,7 +179,8 @@ template <class Shape, int Tokens, bool OneToken = false> struct PageWalk {
   const T *cachedKeys, *cachedValues;
   const CachePlaces<Shape> &places;
   const BlockTokens<Shape, Tokens> &tokens;
-  int head; ///< Of keys.
+  int head;       ///< Of keys.
+  int firstQuery; ///< Head, of all, of the first row.
 
   HOCKET_MEMBER Place begin() const { return startOf(tokens.runFrom(0)); }
   HOCKET_MEMBER Place next(const Place &at) const {
@@ -206,6 +209,25 @@ template <class Shape, int Tokens, bool OneToken = false> struct PageWalk {
     int token = OneToken ? 0 : row;
     return token >= at.run.first && token < at.run.end &&
            cuda::sees<Shape>(tokens.position[token], at.key + key);
+  }
+  /// Of all heads.
+  HOCKET_MEMBER int headOf(int row) const {
+    return OneToken ? firstQuery + row : firstQuery;
+  }
+  HOCKET_MEMBER int distanceOf(const Place &at, int row, int key) const {
+    return tokens.position[OneToken ? 0 : row] - (at.key + key);
+  }
+  HOCKET_MEMBER void slope(Scores &scores, const Place &at) const {
+    if constexpr (Shape::alibi) {
+      WarpPlace place(threadIdx.x / 32 * 16, 0);
+      float slope = slopeOf<Shape>(headOf(0));
+#pragma unroll
+      for (int j = 0; j < 8; ++j)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          scores[j][i] -= slope * static_cast<float>(distanceOf(
+                                      at, place.row(i), place.column(j, i)));
+    }
   }
   HOCKET_MEMBER void hide(Scores &scores, const Place &at) const {
     if (at.run.first == 0 && at.run.end == Tokens &&
@@ -240,12 +262,14 @@ private:
 /// 16 stores, 100 shared.
 /// Budget of 128 softcap: 192 registers; a thread: 2500 instructions, 50 loads,
 /// 32 stores, 136 shared.
+/// Budget of 128 alibi: 208 registers; a thread: 2250 instructions, 50 loads,
+/// 32 stores, 136 shared.
 template <class Shape>
 HOCKET_DEVICE void
 cachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
                 const typename Shape::T *values, const int *positions,
                 const int *rows, const int *table, typename Shape::T *o,
-                Integer tokenCount, float *shared) {
+                Integer tokenCount, Integer firstHead, float *shared) {
   using T = typename Shape::T;
   constexpr Integer pitch = Integer(Shape::heads) * Shape::dim;
   __shared__ BlockTokens<Shape, kTileRows> tokens;
@@ -261,7 +285,8 @@ cachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
   __syncthreads();
   attendToTiles<Shape>(
       PageWalk<Shape, kTileRows>{keys, values, places, tokens,
-                                 head / (Shape::heads / Shape::kvHeads)},
+                                 head / (Shape::heads / Shape::kvHeads),
+                                 static_cast<int>(firstHead) + head},
       queries, tileOf<T, Shape::dim>(shared, 1),
       tileOf<T, Shape::dim>(shared, 2), sums, softmax);
   float totals[2], factors[2];
@@ -278,12 +303,16 @@ cachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
 /// stores, 286 shared.
 /// Budget of true softcap: 48 registers; a thread: 1850 instructions, 26 loads,
 /// 4 stores, 216 shared.
+/// Budget of alibi: 80 registers; a thread: 2300 instructions, 32 loads, 16
+/// stores, 304 shared.
+/// Budget of true alibi: 48 registers; a thread: 1700 instructions, 26 loads, 4
+/// stores, 216 shared.
 template <class Shape, bool OneToken>
 HOCKET_DEVICE void
 plainCachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
                      const typename Shape::T *values, const int *positions,
                      const int *rows, const int *table, typename Shape::T *o,
-                     Integer tokenCount, float *shared) {
+                     Integer tokenCount, Integer firstHead, float *shared) {
   constexpr int own = OneToken ? kFewRows : plainRows(Shape::dim);
   constexpr int tokensOfBlock = OneToken ? 1 : own;
   constexpr int group = Shape::heads / Shape::kvHeads;
@@ -295,19 +324,21 @@ plainCachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
   HeadRows<typename Shape::T> queries{
       nullptr, Integer(Shape::heads) * Shape::dim, count, token};
   Integer start = Integer(blockIdx.y) * Shape::dim;
+  int firstQuery = static_cast<int>(firstHead + blockIdx.y);
   if constexpr (OneToken) {
     constexpr int blocks = (group + kFewRows - 1) / kFewRows;
     head = blockIdx.y / blocks;
     start = (Integer(token) * Shape::heads + head * group) * Shape::dim;
     int member = static_cast<int>(blockIdx.y % blocks) * kFewRows;
     queries = {nullptr, Shape::dim, group, member};
+    firstQuery = static_cast<int>(firstHead) + head * group + member;
   }
   queries.from = q + start;
   RowSums<own, Shape::dim> sums;
   tokens.set(places, token, count);
   __syncthreads();
-  PageWalk<Shape, tokensOfBlock, OneToken> walk{keys, values, places, tokens,
-                                                head};
+  PageWalk<Shape, tokensOfBlock, OneToken> walk{keys,   values, places,
+                                                tokens, head,   firstQuery};
   plainAttendToTiles<Shape, own>(walk, queries, sums, softmax, shared);
   softmax.end();
   __syncthreads();
@@ -338,6 +369,23 @@ template <class Shape> struct FewHeads {
   }
 };
 
+/// Scores of a head a row, from `head` of all on, become less by their
+/// distances from the token at `position`, where heads have slopes.
+template <class Shape>
+HOCKET_DEVICE void slopeHeads(float (&scores)[2][4], int head, int position,
+                              const WarpPlace &place) {
+  if constexpr (Shape::alibi) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      float slope = slopeOf<Shape>(head + place.row(i));
+#pragma unroll
+      for (int j = 0; j < 2; ++j)
+        scores[j][i] -=
+            slope * static_cast<float>(position - place.column(j, i));
+    }
+  }
+}
+
 /// scores[tokens, heads, positions] of the positions of pages that a token
 /// sees, -infinity of those that it does not.
 ///
@@ -349,11 +397,15 @@ template <class Shape> struct FewHeads {
 /// stores, 8 shared.
 /// Budget of 128 softcap: 32 registers; a thread: 480 instructions, 16 loads, 4
 /// stores, 16 shared.
+/// Budget of 64 alibi: 32 registers; a thread: 390 instructions, 12 loads, 4
+/// stores, 8 shared.
+/// Budget of 128 alibi: 40 registers; a thread: 500 instructions, 16 loads, 4
+/// stores, 16 shared.
 template <class Shape>
 HOCKET_DEVICE void
 cachedScores(const typename Shape::T *q, const typename Shape::T *keys,
              const int *positions, const int *rows, const int *table,
-             float *scores, float *shared) {
+             float *scores, Integer firstHead, float *shared) {
   using T = typename Shape::T;
   CachePlaces<Shape> places{positions, rows, table};
   FewHeads<Shape> heads;
@@ -383,6 +435,8 @@ cachedScores(const typename Shape::T *q, const typename Shape::T *keys,
   multiplyRows<T, Shape::dim>(sums, leftOf, tile, firstKey);
   capScores<Shape>(sums);
   WarpPlace place(0, key + firstKey);
+  slopeHeads<Shape>(sums, static_cast<int>(firstHead) + heads.first, position,
+                    place);
 #pragma unroll
   for (int j = 0; j < 2; ++j)
 #pragma unroll

@@ -19,10 +19,12 @@ static_assert(kCachePage == cuda::kPlainOthers);
 /// What the integers of a call say.
 struct CachedSizes {
   int64_t dtype, tokens, heads, kvHeads, dim, window, rows, tablePages, pages;
+  int64_t wholeHeads;
 
   explicit CachedSizes(std::span<const int64_t> n)
       : dtype(n[0]), tokens(n[1]), heads(n[2]), kvHeads(n[3]), dim(n[4]),
-        window(n[5]), rows(n[6]), tablePages(n[7]), pages(n[8]) {}
+        window(n[5]), rows(n[6]), tablePages(n[7]), pages(n[8]),
+        wholeHeads(n.size() > 9 ? n[9] : n[2]) {}
 
   /// As many as there are rows are taken to be one of each, which have no keys
   /// in common; of others many may be of one row.
@@ -44,7 +46,9 @@ std::string cachedShapeText(const CachedSizes &s,
       .number("Integer", "rows", s.rows)
       .number("Integer", "tablePages", s.tablePages)
       .number("Integer", "pages", s.pages)
+      .number("Integer", "wholeHeads", s.wholeHeads)
       .constant("bool", "causal", "true")
+      .constant("bool", "alibi", hasSlopes(floats, 1) ? "true" : "false")
       .real("scale", static_cast<float>(floats[0]))
       .real("softcap", static_cast<float>(softcapAt(floats, 1)))
       .constant("unsigned", "dropoutThreshold", "0u")
@@ -55,8 +59,8 @@ std::string cachedShapeText(const CachedSizes &s,
 class CachedWriter {
 public:
   CachedWriter(const CudaRequest &request, CudaCall &call)
-      : call(call), s(request.integers), type(cudaType(s.dtype)),
-        shape(cachedShapeText(s, request.floats)) {}
+      : call(call), s(request.integers), isShard(request.scalars > 0),
+        type(cudaType(s.dtype)), shape(cachedShapeText(s, request.floats)) {}
 
   KernelError keep() {
     LaunchText kernel = text("keepTokens");
@@ -75,7 +79,7 @@ public:
     call.workspaceBytes = s.tokens * s.heads * s.tablePages * kCachePage * 4;
     LaunchText scores = text("cachedScores");
     scores.in("q", type, 0).in("keys", type, 9);
-    places(scores).workspace("scores", "float");
+    firstHead(places(scores).workspace("scores", "float"));
     if (KernelError error = addLaunch(
             call, scores, {s.tablePages, s.headBlocks(), s.tokens},
             cuda::kAttentionThreads, tileBytes() + cuda::kFewRows * rowBytes()))
@@ -112,6 +116,13 @@ private:
         .in("table", "int", 5);
   }
 
+  void firstHead(LaunchText &kernel) const {
+    if (isShard)
+      kernel.scalar("firstHead", 0);
+    else
+      kernel.size("firstHead", 0);
+  }
+
   int64_t rowBytes() const { return s.dim * 2 + cuda::kTilePadding; }
   int64_t tileBytes() const { return cuda::kTileRows * rowBytes(); }
 
@@ -120,12 +131,14 @@ private:
                      uint32_t threads, int64_t sharedBytes) {
     kernel.in("q", type, 0).in("keys", type, 9).in("values", type, 10);
     places(kernel).out("o", type, 8).size("tokenCount", s.tokens);
+    firstHead(kernel);
     return addLaunch(call, kernel, {blocksOf(s.tokens, tokens), heads, 1},
                      threads, sharedBytes);
   }
 
   CudaCall &call;
   CachedSizes s;
+  bool isShard;
   std::string type, shape;
 };
 

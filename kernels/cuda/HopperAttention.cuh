@@ -113,6 +113,8 @@ HOCKET_DEVICE void fetchRows(const SwizzledTile<T, Rows, Dim> &to,
 /// registers; a thread: 2850 instructions, 5 loads, 18 stores.
 /// Budget of 128 softcap: 168 registers, 24 of 24 registers, 200 of 240
 /// registers; a thread: 3050 instructions, 8 loads, 34 stores.
+/// Budget of 128 alibi: 168 registers, 24 of 24 registers, 200 of 240
+/// registers; a thread: 2450 instructions, 8 loads, 34 stores.
 template <class Shape>
 HOCKET_DEVICE void
 hopperAttentionForward(const TensorMap &q, const TensorMap &k,
@@ -190,6 +192,7 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
     auto soften = [&](GroupScores<side> &scores, int key) {
       WarpPlace place(warpRow, key);
       capScores<Shape>(scores);
+      slopeScores<Shape, true>(scores, call, place, head.h);
       if (!tilesSeeAll<Shape, own, side>(call, documents, firstRow, key))
         hideKeys(scores, neutral<Max>(), call, see, place);
       softmaxStep<Shape>(scores, rows);
@@ -260,6 +263,8 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
 /// registers; a thread: 3400 instructions, 10 loads, 16 stores.
 /// Budget of 128 softcap: 168 registers, 24 of 24 registers, 192 of 240
 /// registers; a thread: 2350 instructions, 12 loads, 32 stores.
+/// Budget of 128 alibi: 168 registers, 24 of 24 registers, 192 of 240
+/// registers; a thread: 1600 instructions, 12 loads, 32 stores.
 template <class Shape>
 HOCKET_DEVICE void hopperAttentionQueryGradient(
     const TensorMap &q, const TensorMap &k, const TensorMap &v,
@@ -342,7 +347,7 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
       WarpPlace place(warpRow, key);
       bool all = firstRow + own <= Shape::queries &&
                  tilesSeeAll<Shape, own, side>(call, documents, firstRow, key);
-      findProbabilities<Shape>(p, lseOf);
+      findProbabilities<Shape, true>(p, call, place, head.h, lseOf);
       if (!all)
         hideKeys(p, 0.0f, call, see, place);
       return KeptScores<Shape, true, side / 8>(call, place, head);
@@ -402,6 +407,8 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
 /// registers; a thread: 2250 instructions, 14 loads, 32 stores, 52 shared.
 /// Budget of 128 softcap: 168 registers, 24 of 24 registers, 232 of 240
 /// registers; a thread: 1650 instructions, 12 loads, 64 stores, 28 shared.
+/// Budget of 64 alibi: 168 registers, 24 of 24 registers, 200 of 240 registers;
+/// a thread: 1600 instructions, 14 loads, 32 stores, 40 shared.
 template <class Shape>
 HOCKET_DEVICE void
 hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
@@ -517,7 +524,7 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
                    tilesSeeAll<Shape, side, own>(call, documentsOf(row), row,
                                                  firstRow);
         WarpPlace place(warpRow, row);
-        findProbabilities<Shape>(p, lseOf);
+        findProbabilities<Shape, false>(p, call, place, headOf(query).h, lseOf);
         if (!all)
           hideQueries<Shape>(p, call, place, [&](int j, int i) {
             return documents[tile % stages][lane + 8 * j + i % 2];

@@ -70,6 +70,7 @@ constexpr Row rows[] = {
     {"attention_forward_documents", launchAttentionForward},
     {"attention_backward_documents", launchAttentionBackward},
     {"cached_attention", launchCachedAttention},
+    {"cached_attention_shard", launchCachedAttention},
     {"merge_attention", launchMergeAttention},
     {"cross_entropy_forward", launchCrossEntropyForward},
     {"cross_entropy_backward", launchCrossEntropyBackward},

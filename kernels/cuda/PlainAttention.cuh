@@ -179,6 +179,9 @@ HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
       mine[key] = neutral<Max>();
     else if constexpr (isCapped<Shape>())
       mine[key] = tanhf(mine[key] * capShare<Shape>());
+    else if constexpr (Shape::alibi)
+      mine[key] -= slopeOf<Shape>(walk.headOf(row)) *
+                   static_cast<float>(walk.distanceOf(place, row, key));
     greatest = maximum(greatest, mine[key]);
   }
 #pragma unroll
@@ -232,6 +235,13 @@ template <class Shape> struct PlainSequenceWalk {
     SeenKeys<Shape> seen(call, documentOf<Shape>(call, head.b, query), query);
     return first + key < Shape::keys && seen.has(keyAt(first + key));
   }
+  /// Of all heads.
+  HOCKET_MEMBER int headOf(int) const {
+    return static_cast<int>(call.firstHead) + head.h;
+  }
+  HOCKET_MEMBER int distanceOf(Place first, int row, int key) const {
+    return queryAt(row) - keyAt(first + key);
+  }
   HOCKET_MEMBER bool isKept(Place first, int row, int key) const {
     return cuda::isKept<Shape>(call, head.b, head.h, queryAt(row),
                                keyAt(first + key));
@@ -279,6 +289,8 @@ plainAttendToTiles(const Walk &walk, const HeadRows<typename Shape::T> &queries,
 /// Budget of 256: 80 registers; a thread: 1750 instructions, 21 loads, 33
 /// stores, 250 shared.
 /// Budget of softcap: 80 registers; a thread: 1800 instructions, 21 loads, 17
+/// stores, 250 shared.
+/// Budget of alibi: 80 registers; a thread: 1800 instructions, 21 loads, 17
 /// stores, 250 shared.
 template <class Shape>
 HOCKET_DEVICE void
@@ -336,6 +348,9 @@ plainGradientOfScores(float *p, float *ds, const AttentionCall &call,
         float score = p[at];
         if constexpr (isCapped<Shape>())
           score = tanhf(score * capShare<Shape>());
+        if constexpr (Shape::alibi)
+          score -= slopeOf<Shape>(static_cast<int>(call.firstHead) + head.h) *
+                   static_cast<float>(queryAt - keyAt);
         probability =
             expf(score * scoreScale<Shape>() - lse[head.statistic() + query]);
         gradient =
@@ -353,6 +368,8 @@ plainGradientOfScores(float *p, float *ds, const AttentionCall &call,
 /// Budget: 64 registers; a thread: 1750 instructions, 43 loads, 16 stores, 249
 /// shared.
 /// Budget of softcap: 80 registers; a thread: 1750 instructions, 43 loads, 16
+/// stores, 249 shared.
+/// Budget of alibi: 80 registers; a thread: 1750 instructions, 43 loads, 16
 /// stores, 249 shared.
 template <class Shape>
 HOCKET_DEVICE void plainAttentionQueryGradient(

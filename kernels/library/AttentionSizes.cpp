@@ -14,15 +14,21 @@ namespace hocket::kernels::library {
 
 namespace {
 
-constexpr KernelError kSoftcap = "a softcap must be positive and finite";
-
-/// Whether a call's softcap, float `at` unless it is left out, bounds scores
-/// that are computed in 32 bits.
-bool isSoftcap(Floats floats, size_t at) {
+/// Checks what is told of scores from float `at` on: a softcap of scores that
+/// are computed in 32 bits, or none and slopes.
+KernelError checkScoreFloats(Floats floats, size_t at) {
+  if (floats.size() < at || floats.size() > at + 2)
+    return kFloats;
   if (floats.size() == at)
-    return true;
+    return nullptr;
+  if (hasSlopes(floats, at))
+    return floats[at] == 0 && floats[at + 1] == 1
+               ? nullptr
+               : "slopes are told by 1, behind a softcap of 0";
   auto softcap = static_cast<float>(floats[at]);
-  return softcap > 0 && std::isnormal(softcap);
+  return softcap > 0 && std::isnormal(softcap)
+             ? nullptr
+             : "a softcap must be positive and finite";
 }
 
 /// What forward and backward both check; q, kv and row statistics in bytes.
@@ -30,8 +36,8 @@ KernelError attentionSizes(Integers n, Floats floats,
                            std::array<int64_t, 3> &sizes) {
   if (n.size() != 9)
     return kCount;
-  if (floats.size() != 2 && floats.size() != 3)
-    return kFloats;
+  if (KernelError error = checkScoreFloats(floats, 2))
+    return error;
   if (!isFloating(n[0]))
     return kDType;
   int64_t element = bytesOf(typeOf(n[0]));
@@ -46,7 +52,7 @@ KernelError attentionSizes(Integers n, Floats floats,
     return kDimension;
   if (!(floats[1] >= 0 && floats[1] < 1))
     return "dropout must be at least 0 and less than 1";
-  return isSoftcap(floats, 2) ? nullptr : kSoftcap;
+  return nullptr;
 }
 
 /// As attentionSizes, of a shard: what is whole stands before the stream.
@@ -136,10 +142,8 @@ KernelError attentionBackwardDocumentsBytes(Integers n, Floats floats,
 KernelError cachedAttentionSizes(Integers n, Floats floats, Bytes bytes) {
   if (n.size() != 9)
     return kCount;
-  if (floats.size() != 1 && floats.size() != 2)
-    return kFloats;
-  if (!isSoftcap(floats, 1))
-    return kSoftcap;
+  if (KernelError error = checkScoreFloats(floats, 1))
+    return error;
   if (!isFloating(n[0]))
     return kDType;
   int64_t element = bytesOf(typeOf(n[0]));
@@ -157,6 +161,14 @@ KernelError cachedAttentionSizes(Integers n, Floats floats, Bytes bytes) {
               n[4] <= 512 && n[5] >= 0 && n[5] <= INT32_MAX &&
               n[7] <= INT32_MAX / kCachePage;
   return size.bad || !fits ? kDimension : nullptr;
+}
+
+KernelError cachedAttentionShardSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 10)
+    return kCount;
+  if (KernelError error = cachedAttentionSizes(n.first(9), floats, bytes))
+    return error;
+  return n[9] >= n[2] && n[9] <= INT32_MAX ? nullptr : kDimension;
 }
 
 KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes) {

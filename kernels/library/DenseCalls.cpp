@@ -92,6 +92,7 @@ static AttentionShape attentionShape(const LibraryCall &call) {
   shape.causal = n[6] != 0, shape.window = n[7];
   shape.scale = static_cast<float>(call.floats[0]);
   shape.softcap = static_cast<float>(softcapAt(call.floats, 2));
+  shape.alibi = hasSlopes(call.floats, 2);
   shape.dropout = static_cast<float>(call.floats[1]);
   shape.random = {static_cast<uint64_t>(call.scalars[0]),
                   static_cast<uint32_t>(n.back()),
@@ -163,6 +164,9 @@ CachedAttentionArguments cachedAttentionArguments(const LibraryCall &call) {
           n[5],
           static_cast<float>(call.floats[0]),
           static_cast<float>(softcapAt(call.floats, 1)),
+          hasSlopes(call.floats, 1),
+          call.scalars.empty() ? 0 : call.scalars[0],
+          n.size() > 9 ? n[9] : 0,
           n[6],
           n[7],
           n[8],

@@ -37,6 +37,8 @@ static constexpr LibraryOp table[] = {
     {"attention_backward_documents", 11, 11, 7, 0b11110000000, false,
      attentionBackwardDocumentsBytes},
     {"cached_attention", 11, 11, 0, 0b11100000000, false, cachedAttentionSizes},
+    {"cached_attention_shard", 11, 11, 1, 0b11100000000, false,
+     cachedAttentionShardSizes},
     {"merge_attention", 6, 6, 0, 0b110000, false, mergeAttentionSizes},
     {"cross_entropy_forward", 4, 4, 0, 0b1100, false, crossEntropyForwardSizes},
     {"cross_entropy_backward", 5, 5, 0, 0b10000, false,

@@ -40,8 +40,9 @@
 ///                     o[B, S, n, d] (out), lse f32[B, n, S] (out)
 ///                     integers: dtype, B, S, n, g, d, causal (0 or 1),
 ///                     window (0: none), random stream
-///                     floats: scale, dropout p, softcap (left out if there
-///                     is none); scalars: seed, step, element base
+///                     floats: scale, dropout p, softcap, 1 if there are
+///                     slopes (both left out if there are none); scalars:
+///                     seed, step, element base
 /// attention_backward  buffers: q, k, v, o, lse, do[B, S, n, d],
 ///                     dq, dk, dv (out; as q, k, v), delta f32[B, n, S] (out:
 ///                     workspace)
@@ -65,8 +66,12 @@
 ///                     keys[N, kCachePage, g, d], values (as keys),
 ///                     o[T, n, d] (out), keys, values (out: the same buffers)
 ///                     integers: dtype, T, n, g, d, window (0: none), R, P, N
-///                     floats: scale, softcap (left out if there is none)
+///                     floats: scale, softcap, 1 if there are slopes (both
+///                     left out if there are none)
 ///                     (kernels/reference/CachedAttention.h)
+/// cached_attention_shard  as cached_attention, of a shard of heads
+///                     integers: as cached_attention, whole heads
+///                     scalars: first head
 /// merge_attention     buffers: o f32[B, S, n, d], lse f32[B, n, S], the same
 ///                     over other keys, both together (out; may be the first)
 ///                     integers: B, S, n, d
@@ -248,6 +253,11 @@ inline int64_t attentionRounds(std::span<const int64_t> integers) {
 /// `softcap` of a call of attention, float `at` unless it is left out.
 inline double softcapAt(std::span<const double> floats, size_t at) {
   return floats.size() > at ? floats[at] : 0;
+}
+
+/// Whether such a call has slopes, which are told behind the softcap.
+inline bool hasSlopes(std::span<const double> floats, size_t softcapAt) {
+  return floats.size() > softcapAt + 1;
 }
 
 /// All ops, in the order above.

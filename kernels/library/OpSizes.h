@@ -97,6 +97,7 @@ KernelError attentionForwardDocumentsBytes(Integers n, Floats floats,
 KernelError attentionBackwardDocumentsBytes(Integers n, Floats floats,
                                             Bytes bytes);
 KernelError cachedAttentionSizes(Integers n, Floats floats, Bytes bytes);
+KernelError cachedAttentionShardSizes(Integers n, Floats floats, Bytes bytes);
 KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes);
 
 // LossSizes.cpp

@@ -42,8 +42,14 @@ struct Row {
   }
 };
 
-double scoreOf(const AttentionShape &s, double product) {
-  return cappedScore(s.softcap, static_cast<double>(s.scale) * product);
+/// Of a query and key `j`, with their product.
+double scoreOf(const Row &row, int64_t j, double product) {
+  const AttentionShape &s = row.s;
+  double score = cappedScore(s.softcap, static_cast<double>(s.scale) * product);
+  if (!s.alibi)
+    return score;
+  int64_t key = positionOf(s, s.place.firstKey, j);
+  return score - slopeOf(s, row.h) * static_cast<double>(row.position() - key);
 }
 
 template <typename Fn> void forEachRow(const AttentionShape &s, Fn fn) {
@@ -100,8 +106,8 @@ KernelError reference::attentionForward(const AttentionForwardArguments &args) {
   forEachRow(s, [&](Row row) {
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
     forEachKey(row, [&](int64_t j) {
-      scores[j] =
-          scoreOf(s, dot(args.q, row.query(), args.k, row.key(j), s.headDim));
+      scores[j] = scoreOf(
+          row, j, dot(args.q, row.query(), args.k, row.key(j), s.headDim));
       largest = std::max(largest, scores[j]);
     });
     forEachKey(row, [&](int64_t j) { sum += std::exp(scores[j] - largest); });
@@ -130,7 +136,7 @@ reference::attentionBackward(const AttentionBackwardArguments &args) {
     forEachKey(row, [&](int64_t j) {
       int64_t key = row.key(j);
       double score =
-          scoreOf(s, dot(args.q, row.query(), args.k, key, s.headDim));
+          scoreOf(row, j, dot(args.q, row.query(), args.k, key, s.headDim));
       double share = s.softcap > 0 ? score / s.softcap : 0;
       double p = std::exp(score - lse), mask = row.mask(j);
       double dp = mask * dot(args.dO, row.query(), args.v, key, s.headDim);

@@ -8,7 +8,8 @@
 /// Attention of `heads` query heads over `kvHeads` key/value heads (query head
 /// h reads key/value head h / (heads / kvHeads)):
 ///   s[i, j] = scale * q[i] . k[j]     for the keys j that query i sees
-///             (with softcap > 0: softcap * tanh(that / softcap))
+///             (with softcap > 0: softcap * tanh(that / softcap);
+///             with alibi: that - alibiSlope(h) * (i - j), Alibi.h)
 ///   p[i, j] = exp(s[i, j] - lse[i]),  lse[i] = log sum_j exp(s[i, j])
 ///   o[i]    = sum_j mask[i, j] * p[i, j] * v[j]
 /// Query i sees keys j <= i where `causal`, and only i - window < j where
@@ -36,11 +37,10 @@
 #ifndef HOCKET_KERNELS_REFERENCE_ATTENTION_H
 #define HOCKET_KERNELS_REFERENCE_ATTENTION_H
 
+#include "kernels/reference/Alibi.h"
 #include "kernels/reference/Element.h"
 #include "kernels/reference/Philox.h"
 #include "kernels/reference/Positions.h"
-
-#include <cmath>
 
 namespace hocket::kernels {
 
@@ -66,8 +66,9 @@ struct AttentionShape {
   bool causal = true;
   int64_t window = 0; ///< 0: none
   float scale = 1;
-  float softcap = 0; ///< 0: none
-  float dropout = 0; ///< p, 0 <= p < 1
+  float softcap = 0;  ///< 0: none
+  bool alibi = false; ///< not with a softcap
+  float dropout = 0;  ///< p, 0 <= p < 1
   RandomStream random;
   int64_t elementBase = 0;
   AttentionPlace place;
@@ -129,6 +130,12 @@ lastKey(const AttentionShape &s, int64_t b, int64_t row, int64_t i) {
 /// The score of a query and a key whose product with the scale is `x`.
 inline double cappedScore(double softcap, double x) {
   return softcap > 0 ? softcap * std::tanh(x / softcap) : x;
+}
+
+/// The slope of head `h` of a call.
+inline double slopeOf(const AttentionShape &s, int64_t h) {
+  int64_t heads = s.place.heads > 0 ? s.place.heads : s.heads;
+  return alibiSlope(s.place.firstHead + h, heads);
 }
 
 /// The random number of a query and a key, by their positions.

@@ -13,6 +13,9 @@
 namespace hocket::kernels {
 
 KernelError checkCachedPlaces(const CachedAttentionArguments &args) {
+  int64_t wholeHeads = args.wholeHeads > 0 ? args.wholeHeads : args.heads;
+  if (args.firstHead < 0 || args.firstHead > wholeHeads - args.heads)
+    return "cached_attention: a shard of heads starts outside of the whole";
   for (int64_t t = 0; t < args.tokens; ++t) {
     int64_t row = args.tokenRows[t], position = args.positions[t];
     if (row == -1)
@@ -59,7 +62,12 @@ static void attend(const CachedAttentionArguments &args, int64_t t, int64_t h) {
     for (int64_t c = 0; c < args.headDim; ++c)
       dot += load(args.q, query + c) *
              load(args.keys, entryOf(args, row, j, g) + c);
-    scores.push_back(cappedScore(args.softcap, dot * double(args.scale)));
+    double score = cappedScore(args.softcap, dot * double(args.scale));
+    if (args.alibi)
+      score -= alibiSlope(args.firstHead + h,
+                          args.wholeHeads > 0 ? args.wholeHeads : args.heads) *
+               double(last - j);
+    scores.push_back(score);
     largest = std::max(largest, scores.back());
   }
   for (int64_t j = first; j <= last; ++j) {

@@ -40,6 +40,9 @@ struct CachedAttentionArguments {
   int64_t window = 0;             ///< 0: none
   float scale = 1;
   float softcap = 0;                ///< of scores, as in Attention.h; 0: none
+  bool alibi = false;               ///< as in Attention.h
+  int64_t firstHead = 0;            ///< of `wholeHeads`, with alibi
+  int64_t wholeHeads = 0;           ///< 0: heads
   int64_t rows = 0, tablePages = 0; ///< of the table
   int64_t pages = 0;                ///< of the cache
   ConstView q;                      ///< [tokens, heads, headDim]

@@ -70,6 +70,10 @@ public:
           completeAttention(gradient, 1, 2);
           return success();
         })
+        .Case([&](xf::CachedAttentionOp attention) {
+          completeCachedAttention(attention);
+          return success();
+        })
         .Case([&](xf::DropoutOp dropout) {
           completeDropout(dropout);
           return success();
@@ -114,7 +118,8 @@ private:
     return builder.create<arith::ConstantIntOp>(op->getLoc(), 0, 32);
   }
 
-  /// Masks go by position, and random numbers by element, in the whole;
+  /// Masks go by position, random numbers by element and slopes by head, in the
+  /// whole;
   /// `query` and `key` are operands.
   template <typename OpT>
   void completeAttention(OpT attention, unsigned query, unsigned key) {
@@ -122,7 +127,8 @@ private:
     bool draws = !attention.getDropout().isZero() &&
                  llvm::any_of(split.dims,
                               [](const Axes &axes) { return !axes.empty(); });
-    if (split.dims[1].empty() && !draws)
+    bool hasSlopes = attention.getAlibi() && !split.dims[2].empty();
+    if (split.dims[1].empty() && !draws && !hasSlopes)
       return;
     auto orZero = [&](Value first) { return first ? first : zero(); };
     attention.getPlaceMutable().assign(
@@ -131,6 +137,15 @@ private:
     RankedTensorType whole = context.types.operands[query];
     attention.setWhole(SmallVector<int64_t>{
         whole.getDimSize(0), whole.getDimSize(2), whole.getDimSize(1)});
+  }
+
+  /// Slopes go by head in the whole.
+  void completeCachedAttention(xf::CachedAttentionOp attention) {
+    Value first = attention.getAlibi() ? offset(0, 2) : Value();
+    if (!first)
+      return;
+    attention.getFirstHeadMutable().assign(first);
+    attention.setWholeHeads(context.types.operands[0].getDimSize(2));
   }
 
   /// Random numbers are counted over the whole tensor. Positions, the second

@@ -65,6 +65,8 @@ std::vector<PlanCase> casesOfDocuments() {
        "Dp2Cp2Tp2Ring"});
   add(cappedOnDocuments, contextPlans(),
       {"Cp2", "Dp2Cp2AllToAll", "Cp4Ring", "Dp2Cp2Tp2Ring"});
+  add(slopedOnDocuments, contextPlans(),
+      {"Cp2", "Dp2Cp2AllToAll", "Cp4Ring", "Dp2Cp2Tp2Ring"});
   add(dropoutOnDocuments, dropoutPlans(), {});
   add(bert, inMicrobatches, {});
   add(bert, densePlans(),

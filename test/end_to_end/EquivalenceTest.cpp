@@ -94,6 +94,7 @@ const EquivalenceCase cases[] = {
     {"softcaps",
      "attention_softcap: 0.7 logit_softcap: 0.9 dropout { attention: 0.2 }",
      ADAMW},
+    {"alibi", "position: ALIBI embedding_norm: true kv_heads: 2", ADAMW},
     {"post_norm_geglu",
      "norm_position: POST activation: GEGLU dropout { residual: 0.1 }", ADAMW},
     {"relu_squared", "activation: RELU_SQUARED position: NONE", ADAMW},

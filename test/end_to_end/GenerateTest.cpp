@@ -119,6 +119,8 @@ TEST_F(GeneratedPlans, KeepKeysAndValuesToTheBit) {
            {llama, "dp=2", "model.sliding_window=21", "precision: BF16"},
            {capped, "tp=2", "", "precision: FP32"},
            {capped, "pp=2", "", "precision: BF16"},
+           {sloped, "tp=2,dp=2", "", "precision: BF16"},
+           {sloped, "pp=2", "", "precision: FP32"},
            {experts, "", "", "precision: FP32"},
            {experts, "dp=2,tp=2", "plan.expert_parallel=2", "precision: BF16"},
            {llama, "pp=2", "",

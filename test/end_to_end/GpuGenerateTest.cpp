@@ -137,6 +137,8 @@ const WriterRow writers[] = {
     {{"Window", SMALL_LLAMA "sliding_window: 21 "}, "tp=2", "", "precision: BF16"},
     {{"Softcaps", SMALL_LLAMA "sliding_window: 21 attention_softcap: 1.5 logit_softcap: 0.8 "
                               "initializer { stddev: 0.2 } "}, "tp=2", "", "precision: BF16"},
+    {{"Slopes", "layers: 2 hidden: 96 heads: 6 ffn: 72 vocab_size: 61 max_positions: 80 "
+                "position: ALIBI "}, "tp=2", "", "precision: BF16"},
     {{"Experts", SMALL_LLAMA "moe { experts: 4 top_k: 2 ffn: 24 } "},
      "dp=2,ep=2", "", "precision: BF16"},
 };

@@ -139,6 +139,7 @@ std::vector<Kind> kinds() {
       {&slidingOnDocuments, contextPlans(), {"Cp4Ring"}},
       {&capped, dropoutPlans(), {"Dp2Tp2Full", "Cp2AllToAll"}},
       {&cappedOnDocuments, contextPlans(), {"Cp4Ring"}},
+      {&sloped, dropoutPlans(), {"Dp2Tp2Full", "Cp2AllToAll"}},
       {&bert, densePlans(), {"Pp2Dp2Tp2", "Dp2Zero3"}},
       {&bert, contextPlans(), {"Cp2AllToAll", "Pp2Cp2Ring"}},
       {&bertWithDropout, dropoutPlans(), {"Dp2Tp2Full"}},

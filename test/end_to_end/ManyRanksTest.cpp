@@ -143,6 +143,10 @@ TEST_F(RandomPlans, TrainTheSameWithinSoftcaps) {
   trainTheSame({&capped, &cappedOnDocuments}, 10);
 }
 
+TEST_F(RandomPlans, TrainTheSameSlopes) {
+  trainTheSame({&sloped, &slopedOnDocuments}, 10);
+}
+
 TEST_F(RandomPlans, TrainTheSameStateSpaces) {
   trainTheSame({&stateSpace, &oneGroup}, 10);
 }
@@ -191,6 +195,7 @@ std::vector<PlanCase> cases() {
   add(llama, contextPlans());
   add(patterned, contextPlans());
   add(capped, dropoutPlans());
+  add(sloped, dropoutPlans());
   add(gptWithDropout, dropoutPlans());
   return all;
 }

@@ -81,6 +81,16 @@ const ModelRow test::patterned = {
 const ModelRow test::capped = {"Capped", CAPPED "dropout { attention: 0.1 } "};
 const ModelRow test::cappedOnDocuments = {"CappedDocuments", CAPPED, DOCUMENTS};
 
+// Twelve heads: no power of two.
+#define SLOPED                                                                 \
+  "layers: 4 hidden: 48 heads: 12 ffn: 72 vocab_size: 61 max_positions: 16 "   \
+  "position: ALIBI embedding_norm: true activation: GELU_TANH "                \
+  "attention_qkv_bias: false "
+
+const ModelRow test::sloped = {"Sloped", SLOPED "dropout { attention: 0.1 } "};
+const ModelRow test::slopedOnDocuments = {"SlopedDocuments",
+                                          SLOPED "kv_heads: 4 ", DOCUMENTS};
+
 const ModelRow test::hybrid = {
     "Hybrid",
     "layers: 6 hidden: 32 heads: 4 kv_heads: 2 ffn: 64 vocab_size: 61 "

@@ -52,6 +52,8 @@ extern const ModelRow patterned, hybrid;
 extern const ModelRow sideBySide, sideBySideOnOneNorm;
 /// Scores and logits within softcaps, with dropout and on documents.
 extern const ModelRow capped, cappedOnDocuments;
+/// Heads that have slopes, with dropout and on documents.
+extern const ModelRow sloped, slopedOnDocuments;
 /// State-space layers: between attention, of as many groups as ranks may split;
 /// and alone, of one group that they do not.
 extern const ModelRow stateSpace, oneGroup;

@@ -78,6 +78,12 @@ inline AttentionShape capped(AttentionShape s, float softcap) {
   return s;
 }
 
+/// The same with heads that have slopes.
+inline AttentionShape sloped(AttentionShape s) {
+  s.alibi = true;
+  return s;
+}
+
 /// Where each document of sequence `b` begins: 0 first, lengths from 1 to
 /// `longest`.
 inline std::vector<int64_t> documentStarts(int64_t b, int64_t sequence,

@@ -123,6 +123,24 @@ TEST(Attention, SoftcapsBendScores) {
     check(capped(shapeOf(2, 100, 4, 2, 64), 2), dtype);
 }
 
+TEST(Attention, SlopesLowerScoresByTheirDistances) {
+  for (int64_t heads : {1, 2, 6}) // 6: no power of two.
+    check(sloped(shapeOf(1, 150, heads, heads, 16)), DType::F32);
+  check(sloped(shapeOf(2, 131, 6, 2, 24, true, 40, 0.3f)), DType::F32);
+  checkDocuments(sloped(shapeOf(2, 150, 2, 1, 16)), 70, DType::F32);
+  for (DType dtype : {DType::BF16, DType::F16})
+    check(sloped(shapeOf(2, 100, 4, 2, 64)), dtype);
+}
+
+/// Of 12 heads the first 8 have those of 8, the others every second of 16.
+TEST(Attention, SlopesAreThoseOfThePaper) {
+  for (int64_t h = 0; h < 8; ++h)
+    EXPECT_DOUBLE_EQ(alibiSlope(h, 8), std::pow(0.5, double(h + 1)));
+  for (int64_t h = 0; h < 12; ++h)
+    EXPECT_DOUBLE_EQ(alibiSlope(h, 12),
+                     h < 8 ? alibiSlope(h, 8) : alibiSlope(2 * (h - 8), 16));
+}
+
 /// As `check`, where `least` keys of the first sequence are no padding, and
 /// more of the others.
 void checkPadding(AttentionShape s, int64_t least, DType dtype) {
@@ -223,7 +241,8 @@ void checkShards(AttentionShape s, int64_t ranks, int64_t longest = 0) {
   ASSERT_EQ(reference::attentionBackward(whole.backward(s)), nullptr);
   TestWorkers workers(2);
   AttentionShape shard = s;
-  shard.place.sequence = s.keys, shard.place.heads = s.heads + 1;
+  // Others have further heads, but those change slopes.
+  shard.place.sequence = s.keys, shard.place.heads = s.heads + !s.alibi;
   int64_t half = s.keys / (2 * ranks); // of a shard
   for (auto [part, rounds] :
        {std::pair<int64_t, int64_t>{0, 1}, {half, 1}, {half / 2, 2}}) {
@@ -278,6 +297,7 @@ TEST(Attention, ShardsOfTheQueriesSeeWhatTheirPositionsSee) {
   checkShards(shapeOf(1, 600, 2, 1, 16), 3);
   checkShards(shapeOf(1, 264, 2, 2, 8, true, 70), 2);
   checkShards(capped(shapeOf(1, 264, 2, 1, 8, true, 70), 2), 2);
+  checkShards(sloped(shapeOf(1, 264, 3, 1, 8, true, 70)), 2);
 }
 
 TEST(Attention, ShardsOfDocuments) {
@@ -346,6 +366,7 @@ TEST(Attention, PartsOfTheKeysAddUpToAll) {
   for (int64_t window : {0, 9}) {
     AttentionShape s =
         capped(shapeOf(2, 48, 4, 2, 8, true, window), window > 0 ? 2 : 0);
+    s.alibi = window == 0;
     AttentionShape half = s;
     half.keys = 24, half.place.sequence = 48;
     Tensors whole(s, DType::F64);
@@ -442,6 +463,7 @@ TEST(Attention, ReferenceGradientIsTheDerivative) {
   for (float dropout : {0.0f, 0.3f}) {
     AttentionShape s =
         capped(shapeOf(2, 7, 4, 2, 8, true, 4, dropout), 5 * dropout);
+    s.alibi = dropout == 0;
     Tensors t(s, DType::F64);
     objective(s, t);
     ASSERT_EQ(reference::attentionBackward(t.backward(s)), nullptr);

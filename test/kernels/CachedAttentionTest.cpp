@@ -64,6 +64,13 @@ TEST(CachedAttention, SoftcapsBendScores) {
   check(capped(shapeOf(2, 70, 4, 2, 32), 50), DType::BF16);
 }
 
+TEST(CachedAttention, SlopesLowerScoresByTheirDistances) {
+  check(sloped(shapeOf(2, 150, 6, 2, 16, true, 100)), DType::F32);
+  AttentionShape shard = sloped(shapeOf(2, 70, 4, 2, 32));
+  shard.place.firstHead = 4, shard.place.heads = 12;
+  check(shard, DType::BF16);
+}
+
 TEST(CachedAttention, ChecksWhatTheHostSays) {
   AttentionShape s = shapeOf(2, 70, 2, 1, 8);
   TestWorkers workers(1);
@@ -83,6 +90,10 @@ TEST(CachedAttention, ChecksWhatTheHostSays) {
                                "table");
   EXPECT_EQ(fault({{-2}, {0}}), "cached_attention: a token's row is not in the "
                                 "table");
+  cache.s.place.firstHead = 1;
+  EXPECT_EQ(fault({{0}, {0}}), "cached_attention: a shard of heads starts "
+                               "outside of the whole");
+  cache.s.place.firstHead = 0;
   for (int position : {-1, 128})
     EXPECT_EQ(fault({{0}, {position}}),
               "cached_attention: a token's position is not in its row");

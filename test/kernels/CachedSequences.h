@@ -68,6 +68,8 @@ inline CachedAttentionArguments argumentsOf(Cache &cache, const Chunk &chunk,
   args.tokens = int64_t(chunk.rows.size());
   args.heads = s.heads, args.kvHeads = s.kvHeads, args.headDim = s.headDim;
   args.window = s.window, args.scale = s.scale, args.softcap = s.softcap;
+  args.alibi = s.alibi, args.firstHead = s.place.firstHead;
+  args.wholeHeads = s.place.heads;
   args.rows = s.batch, args.tablePages = cache.tablePages;
   args.pages = cache.pages;
   args.q = q.view(), args.k = k.view(), args.v = v.view(), args.o = o.view();

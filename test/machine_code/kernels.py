@@ -56,6 +56,8 @@ class Kernel:
             types = [*types, "documents"]
         if self.is_capped:
             types = [*types, "softcap"]
+        if shape.get("alibi") == "true":
+            types = [*types, "alibi"]
         return self.function + (f"<{', '.join(types)}>" if types else "")
 
     @property

@@ -24,6 +24,7 @@ MODELS = {
     "sliding": LLAMA + " kv_heads: 1 sliding_window: 100",
     "capped": LLAMA + (" kv_heads: 2 sliding_window: 100 attention_softcap: 50"
                        " logit_softcap: 30"),
+    "sloped": GPT + " position: ALIBI",
     "experts": LLAMA + " moe { experts: 4 top_k: 2 ffn: 64 aux_loss: 0.01 }",
     "dropping": LLAMA + (" moe { experts: 8 top_k: 2 ffn: 64 capacity_factor: 0.75"
                          " scores: SIGMOID groups: 4 topk_groups: 2 bias_rate: 0.01"
@@ -56,6 +57,9 @@ PLANS = (
     ("capped", "--entries train,generate"),
     ("capped", "--entries train,generate --set model.head_dim=128"),
     ("capped", "--entries train,generate --set training.precision=FP32"),
+    ("sloped", "--entries train,generate"),
+    ("sloped", "--entries train,generate --set model.head_dim=128"),
+    ("sloped", "--entries train,generate --set training.precision=FP32"),
     ("experts", "--mesh dp=2,ep=2 --microbatches 2"),
     ("experts", "--mesh dp=2,cp=2,ep=4 --cp-strategy ring --zero 1"),
     ("experts", "--mesh cp=4,ep=2 --cp-strategy ring"),

@@ -90,14 +90,15 @@ class Config:
             feed_forward = kind.get("feed_forward", "DENSE")
         else:
             feed_forward = "EXPERTS" if self.has_experts(layer) else "DENSE"
-        rotary = kind.get("position", self.position) == "ROTARY"
+        position = kind.get("position", self.position)
         return SimpleNamespace(
             attention=kind.get("mixer", "ATTENTION") == "ATTENTION",
             state_space=kind.get("mixer") == "MAMBA2",
             feed_forward=feed_forward,
             ffn=kind.get("ffn", self.ffn),
             window=kind.get("sliding_window", self.window) or None,
-            rope=kind.get("rope", self.rope) if rotary else None,
+            rope=kind.get("rope", self.rope) if position == "ROTARY" else None,
+            alibi=position == "ALIBI",
         )
 
     def has_experts(self, layer):
@@ -391,6 +392,16 @@ def fp8_linear(x, weight, recipe):
     return BlockLinear.apply(x, weight, 128 if square else 32, square)
 
 
+def alibi_slopes(heads):
+    """Of each head, as the authors of arXiv 2108.12409 compute them."""
+    power = 2 ** math.floor(math.log2(heads))
+    first = 2.0 ** (-(2.0 ** -(math.log2(power) - 3)))
+    slopes = [first ** (i + 1) for i in range(power)]
+    if power < heads:
+        slopes += alibi_slopes(2 * power)[0::2][: heads - power]
+    return slopes
+
+
 class Model:
     """loss(weights, tokens) for one spec; tokens [B, S + 1]. With fp8, a recipe,
     the layers' linear ops have 8-bit operands, but those of experts. `rounded` is
@@ -465,7 +476,7 @@ class Model:
             return self.rounded(rotate(y, table)) if rotated else y
 
         q, k, v = heads("q"), heads("k"), heads("v")
-        if self.fused and not c.encoder and not c.attention_softcap:
+        if self.fused and not (c.encoder or c.attention_softcap or kind.alibi):
             y = F.scaled_dot_product_attention(
                 q, k, v, is_causal=True, scale=c.scale, enable_gqa=True
             )
@@ -474,6 +485,9 @@ class Model:
             k, v = (t.repeat_interleave(group, 1) for t in (k, v))
             scores = (q @ k.transpose(-1, -2)) * c.scale
             scores = self.capped(scores, c.attention_softcap)
+            if kind.alibi:
+                slopes = torch.tensor(alibi_slopes(c.heads), dtype=scores.dtype)
+                scores = scores - slopes[:, None, None] * self.distance
             scores = scores.masked_fill(~self.visible(kind.window), -math.inf)
             y = scores.softmax(-1) @ v
         y = self.rounded(y.transpose(1, 2).reshape(batch, sequence, -1))

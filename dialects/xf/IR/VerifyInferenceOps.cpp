@@ -62,7 +62,11 @@ LogicalResult CachedAttentionOp::verify() {
   if (!std::isfinite(scale) || int64_t(getWindow()) < 0)
     return emitOpError("X67: a scale of ")
            << scale << ", a window of " << int64_t(getWindow());
-  return checkSoftcap(*this, getSoftcap().convertToDouble());
+  if (!getFirstHead() != (getWholeHeads() == 0) ||
+      (getFirstHead() && static_cast<int64_t>(getWholeHeads()) < query[2]))
+    return emitOpError("X67: first_head is one of whole_heads, ")
+           << query[2] << " at least";
+  return checkSoftcap(*this, getSoftcap().convertToDouble(), getAlibi());
 }
 
 /// X68: the functions take what the host gives, and who is not alone leaves

@@ -234,8 +234,11 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
   double scale = op.getScale().convertToDouble();
   if (!(scale > 0) || !std::isfinite(scale))
     return op.emitOpError("X11: scale ") << scale << " is not positive";
-  if (failed(checkSoftcap(op, op.getSoftcap().convertToDouble())))
+  double softcap = op.getSoftcap().convertToDouble();
+  if (failed(checkSoftcap(op, softcap, op.getAlibi())))
     return failure();
+  if (op.getAlibi() && !op.getCausal())
+    return op.emitOpError("X111: alibi needs causal attention");
   if (static_cast<int64_t>(op.getWindow()) < 0)
     return op.emitOpError("X11: window ")
            << static_cast<int64_t>(op.getWindow()) << " is negative";
@@ -267,7 +270,10 @@ LogicalResult ActivationOp::verify() {
   return checkSameType(*this, 12, "result", getResult(), getInput());
 }
 
-LogicalResult hocket::xf::checkSoftcap(Operation *op, double softcap) {
+LogicalResult hocket::xf::checkSoftcap(Operation *op, double softcap,
+                                       bool alibi) {
+  if (alibi && softcap != 0)
+    return op->emitOpError("X111: has a softcap and alibi");
   if (softcap >= 0 && std::isfinite(softcap))
     return success();
   return op->emitOpError("X111: softcap ")

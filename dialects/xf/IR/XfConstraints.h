@@ -57,8 +57,9 @@ mlir::LogicalResult checkSameType(mlir::Operation *op, int number,
                                   llvm::StringRef what, mlir::Value value,
                                   mlir::Value like);
 
-/// X111: what bounds the scores of attention, 0 for nothing.
-mlir::LogicalResult checkSoftcap(mlir::Operation *op, double softcap);
+/// X111: what bounds the scores of attention, 0 for nothing; not with alibi.
+mlir::LogicalResult checkSoftcap(mlir::Operation *op, double softcap,
+                                 bool alibi);
 /// X112: what bounds numbers.
 mlir::LogicalResult checkCap(mlir::Operation *op, double cap);
 

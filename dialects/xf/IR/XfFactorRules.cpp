@@ -381,6 +381,7 @@ FactorRule CachedAttentionOp::getFactorRule() {
   TensorFactors table{{tokens}, {b.whole(shapeOf(getTable())[1])}};
   b.operand(query).operand(key).operand(key).operand(place).operand(place);
   b.operand(table).operand(cache).operand(cache);
+  b.rule.operands.resize(getNumOperands()); // A number has no dims.
   return b.result(query).result(cache).result(cache).rule;
 }
 

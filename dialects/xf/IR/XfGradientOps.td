@@ -104,10 +104,10 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
   let summary = "gradients of attention";
   let description = [{
     Gradients by query, key and value from the forward pass's operands, its
-    result and log-sum-exp (arXiv 2307.08691); `positions` and `softcap` as there. Of a shard
-    (`part`, `rounds`, `whole`, `place` and `behind` as in `xf.attention`) result and log-sum-exp
-    are those of all keys, and the gradients by key and value are those that the shard's queries
-    give.
+    result and log-sum-exp (arXiv 2307.08691); `positions`, `softcap` and `alibi` as there. Of a
+    shard (`part`, `rounds`, `whole`, `place` and `behind` as in `xf.attention`) result and
+    log-sum-exp are those of all keys, and the gradients by key and value are those that the
+    shard's queries give.
 
     ```mlir
     %dq, %dk, %dv = xf.attention_gradient %do, %q, %k, %v, %o, %lse {causal, scale = 0.125} : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>)
@@ -126,6 +126,7 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        F64Attr:$scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+                       UnitAttr:$alibi,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
                        DefaultValuedAttr<I32Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$part,

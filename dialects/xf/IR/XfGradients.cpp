@@ -218,9 +218,9 @@ SmallVector<Value> AttentionOp::buildGradient(OpBuilder &builder,
       getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
       grad, getQuery(), getKey(), getValue(), getResult(), getLse(),
       getPositions(), getInstance(), getPlace(), getCausalAttr(),
-      getWindowAttr(), getScaleAttr(), getSoftcapAttr(), getDropoutAttr(),
-      getStreamAttr(), getPartAttr(), getRoundsAttr(), getWholeAttr(),
-      getBehindAttr());
+      getWindowAttr(), getScaleAttr(), getSoftcapAttr(), getAlibiAttr(),
+      getDropoutAttr(), getStreamAttr(), getPartAttr(), getRoundsAttr(),
+      getWholeAttr(), getBehindAttr());
   SmallVector<Value> result(gradient.getResults());
   result.resize(getNumOperands()); // positions and numbers have none
   return result;

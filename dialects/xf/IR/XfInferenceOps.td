@@ -34,9 +34,10 @@ def Xf_CachedAttentionOp : Xf_Op<"cached_attention"> {
     `[N, page, g, d]` that keeps the positions from `i * page` on of row `r`
     (arXiv 2309.06180). The results `new_keys`, `new_values` are the caches with
     the tokens' own keys and values; each token sees all of its sequence up to
-    itself, or the last `window` of that, and padding gives 0. `softcap` is that
-    of `xf.attention`. What a table or a row says of pages is about the shard
-    that a device holds.
+    itself, or the last `window` of that, and padding gives 0. `softcap` and
+    `alibi` are those of `xf.attention`. What a table or a row says of pages is
+    about the shard that a device holds; with `alibi` a shard of `whole_heads`
+    heads says which is its first one.
 
     ```mlir
     %o, %k1, %v1 = xf.cached_attention %q, %k, %v, %p, %r, %t, %kc, %vc {scale = 0.125} : (tensor<8x1x8x64xf32>, tensor<8x1x2x64xf32>, tensor<8x1x2x64xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x2x64xf32>, tensor<8x64x2x64xf32>) -> (tensor<8x1x8x64xf32>, tensor<8x64x2x64xf32>, tensor<8x64x2x64xf32>)
@@ -50,9 +51,12 @@ def Xf_CachedAttentionOp : Xf_Op<"cached_attention"> {
                        Xf_Ids:$table,
                        Xf_Tensor:$keys,
                        Xf_Tensor:$values,
+                       Optional<I32>:$first_head,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        F64Attr:$scale,
-                       DefaultValuedAttr<F64Attr, "0.0">:$softcap);
+                       DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+                       UnitAttr:$alibi,
+                       DefaultValuedAttr<I64Attr, "0">:$whole_heads);
   let results = (outs Xf_Tensor:$result,
                       Xf_Tensor:$new_keys,
                       Xf_Tensor:$new_values);

@@ -157,7 +157,9 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
     probabilities; its mask is element `((b n + h) S + i) S + j` of the random
     stream (`stream`, `instance`). The second result is the log-sum-exp of the
     masked scores, `[B, n, S]`, for the gradient. With `softcap` > 0 a score `s`
-    is `softcap * tanh(s / softcap)`, before the mask (arXiv 2408.00118).
+    is `softcap * tanh(s / softcap)`, before the mask (arXiv 2408.00118). With
+    `alibi` it is less by the distance of query and key times the slope of the
+    head (arXiv 2108.12409; kernels/reference/Alibi.h).
 
     Where several documents share a sequence, `positions[B, S]` says of each
     query at which position of its own document it is, and it sees no key before
@@ -193,6 +195,7 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        F64Attr:$scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+                       UnitAttr:$alibi,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
                        DefaultValuedAttr<I32Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$part,

@@ -6,6 +6,7 @@
 
 #include "dialects/xf/IR/XfOps.h"
 #include "dialects/xf/reference/ScalarMath.h"
+#include "kernels/reference/Alibi.h"
 
 #include <cmath>
 
@@ -19,7 +20,9 @@ namespace {
 /// One call's sizes and mask, the same forward and backward.
 struct Attention {
   int64_t batch, queries, keys, heads, groups, width;
-  double scale, softcap, dropout;
+  double scale, softcap;
+  bool alibi;
+  double dropout;
   bool causal;
   int64_t window;
   uint32_t stream;
@@ -48,11 +51,16 @@ struct Attention {
       return false;
     return !(causal && j > i) && !(window > 0 && j <= i - window);
   }
-  double score(const ReferenceTensor &q, const ReferenceTensor &k, int64_t qAt,
-               int64_t kAt) const {
+  double score(const ReferenceTensor &q, const ReferenceTensor &k, int64_t b,
+               int64_t h, int64_t i, int64_t j) const {
+    int64_t qAt = query(b, i, h), kAt = key(b, j, h);
     double sum = 0;
     for (int64_t d = 0; d < width; ++d)
       sum += q[qAt + d] * k[kAt + d];
+    if (alibi)
+      return sum * scale -
+             hocket::kernels::alibiSlope(place[3] + h, whole[1]) *
+                 static_cast<double>(queryPosition(i) - keyPosition(j));
     return softcap > 0 ? softcap * std::tanh(sum * scale / softcap)
                        : sum * scale;
   }
@@ -98,6 +106,7 @@ static Attention attentionOf(OpT op, Tensors operands, unsigned tensors,
           q[3],
           op.getScale().convertToDouble(),
           op.getSoftcap().convertToDouble(),
+          op.getAlibi(),
           op.getDropout().convertToDouble(),
           op.getCausal(),
           static_cast<int64_t>(op.getWindow()),
@@ -118,7 +127,7 @@ static double attend(const Attention &a, Tensors operands, int64_t b, int64_t h,
   double greatest = -HUGE_VAL, sum = 0;
   for (int64_t j = 0; j < a.keys; ++j)
     if (a.sees(b, i, j)) {
-      scores[j] = a.score(q, k, a.query(b, i, h), a.key(b, j, h));
+      scores[j] = a.score(q, k, b, h, i, j);
       greatest = std::max(greatest, scores[j]);
     }
   for (int64_t j = 0; j < a.keys; ++j)
@@ -165,7 +174,7 @@ static void attendGradient(const Attention &a, Tensors operands, int64_t b,
     if (!a.sees(b, i, j))
       continue;
     int64_t column = a.key(b, j, h);
-    double score = a.score(q, k, row, column);
+    double score = a.score(q, k, b, h, i, j);
     double p = std::exp(score - lse[(b * a.heads + h) * a.queries + i]);
     double keep = a.keep(b, h, i, j), dp = 0;
     for (int64_t d = 0; d < a.width; ++d) {

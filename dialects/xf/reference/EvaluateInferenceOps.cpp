@@ -6,6 +6,7 @@
 
 #include "dialects/xf/IR/XfConstraints.h"
 #include "dialects/xf/reference/ScalarMath.h"
+#include "kernels/reference/Alibi.h"
 
 #include <cmath>
 
@@ -73,6 +74,14 @@ struct CachedAttention {
     return success();
   }
 
+  double slopeOf(int64_t h) {
+    if (!op.getFirstHead())
+      return hocket::kernels::alibiSlope(h, heads);
+    return hocket::kernels::alibiSlope(
+        static_cast<int64_t>(operands[8][0]) + h,
+        static_cast<int64_t>(op.getWholeHeads()));
+  }
+
   void attend(int64_t t, int64_t h) {
     int64_t last = position(t), window = op.getWindow(), g = h * groups / heads;
     int64_t first = window > 0 ? std::max<int64_t>(0, last - window + 1) : 0;
@@ -85,6 +94,8 @@ struct CachedAttention {
       for (int64_t c = 0; c < width; ++c)
         score += operands[0][query + c] * keys[entry(row(t), p, g) + c];
       score *= scale;
+      if (op.getAlibi())
+        score -= slopeOf(h) * static_cast<double>(last - p);
       weights.push_back(cap > 0 ? cap * std::tanh(score / cap) : score);
     }
     double greatest = *llvm::max_element(weights);

@@ -210,6 +210,10 @@ double ModelBuilder::scoreScale() const {
          (kind->isRotary() ? ropeScoreFactor(own().rope()) : 1);
 }
 
+UnitAttr ModelBuilder::alibi() {
+  return own().position() == Model::ALIBI ? builder.getUnitAttr() : UnitAttr();
+}
+
 Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
   // A window that holds the whole sequence is none.
   int64_t window = kind->window() < sequence ? kind->window() : 0;
@@ -222,7 +226,7 @@ Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
           drop > 0 ? instance : Value(), ValueRange(),
           seesAll() ? UnitAttr() : builder.getUnitAttr(),
           builder.getI64IntegerAttr(window), real(scoreScale()),
-          real(own().attention_softcap()), real(drop),
+          real(own().attention_softcap()), alibi(), real(drop),
           builder.getI32IntegerAttr(drop > 0 ? AttentionStream : 0),
           builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
           DenseI64ArrayAttr(), builder.getI64IntegerAttr(0))

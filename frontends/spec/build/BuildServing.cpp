@@ -69,9 +69,9 @@ Value ModelBuilder::buildCachedAttention(Value query, Value key, Value value) {
   auto attention = builder.create<xf::CachedAttentionOp>(
       at("attention", "model.heads"), query.getType(), serving.keys.getType(),
       serving.values.getType(), query, key, value, positions, serving.places,
-      serving.table, serving.keys, serving.values,
+      serving.table, serving.keys, serving.values, /*first_head=*/Value(),
       builder.getI64IntegerAttr(window), real(scoreScale()),
-      real(own().attention_softcap()));
+      real(own().attention_softcap()), alibi(), builder.getI64IntegerAttr(0));
   serving.keys = attention.getNewKeys();
   serving.values = attention.getNewValues();
   return attention.getResult();

@@ -71,6 +71,7 @@ private:
   mlir::Value buildAttention(mlir::Value query, mlir::Value key,
                              mlir::Value value);
   double scoreScale() const; ///< Of attention.
+  mlir::UnitAttr alibi();    ///< Whether scores fall with the distance.
   /// `linear` is the linear layer `gate`, `up` or `down` on its operand.
   using LinearFn =
       llvm::function_ref<mlir::Value(mlir::Value input, llvm::StringRef name)>;

@@ -163,6 +163,11 @@ private:
         score = mul(broadcast(s.softcap), share);
         slope = fnma(share, share, slope);
       }
+      if (s.alibi) {
+        Vec each = broadcast(static_cast<float>(slopeOf(s, head)));
+        Vec behind = lanesFrom(tile.keyAt + j - (tile.queryAt + i));
+        score = fma(each, behind, score);
+      }
       Vec probability = exp(sub(score, lse));
       probability = selectLess(lane, last, probability, zero());
       probability = selectLess(lane, first, zero(), probability);

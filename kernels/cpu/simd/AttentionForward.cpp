@@ -91,6 +91,8 @@ private:
               kBlock, false});
     if (s.softcap > 0)
       cap(tile);
+    if (s.alibi)
+      slope(tile);
     if (!tile.whole(s)) {
       mask(tile);
       if (s.positions && s.causal)
@@ -116,6 +118,17 @@ private:
       for (int64_t i = 0; i < lanesOf(tile); i += kWidth) {
         float *score = scores + j * kBlock + i;
         store(score, mul(most, tanh(mul(load(score), inverse))));
+      }
+  }
+
+  /// Lowers scores by their distances.
+  void slope(const Tile &tile) {
+    Vec each = broadcast(static_cast<float>(slopeOf(s, task.h)));
+    for (int64_t j = 0; j < tile.keys; ++j)
+      for (int64_t i = 0; i < lanesOf(tile); i += kWidth) {
+        float *score = scores + j * kBlock + i;
+        Vec distance = lanesFrom(tile.queryAt + i - (tile.keyAt + j));
+        store(score, fnma(each, distance, load(score)));
       }
   }
 

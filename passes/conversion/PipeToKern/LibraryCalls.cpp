@@ -240,10 +240,13 @@ static void makeShard(OpBuilder &builder, OpTy op, Call &call) {
   call.integers.insert(call.integers.end() - 1, whole.begin(), whole.end());
 }
 
-/// The last of attention's floats, left out where there is none.
-static void addSoftcap(Call &call, const APFloat &softcap) {
-  if (!softcap.isZero())
-    call.floats.push_back(softcap.convertToDouble());
+/// The last of attention's floats, left out where there is none: the softcap,
+/// and whether there are slopes.
+template <typename OpTy> static void addScoreFloats(Call &call, OpTy op) {
+  if (!op.getSoftcap().isZero() || op.getAlibi())
+    call.floats.push_back(op.getSoftcap().convertToDouble());
+  if (op.getAlibi())
+    call.floats.push_back(1);
 }
 
 /// What forward and backward share: a call of `name`, or with a suffix.
@@ -268,7 +271,7 @@ static Call attentionCall(OpBuilder &builder, StringRef name, OpTy op) {
                    static_cast<int64_t>(op.getStream()) * 65536};
   call.floats = {op.getScale().convertToDouble(),
                  op.getDropout().convertToDouble()};
-  addSoftcap(call, op.getSoftcap());
+  addScoreFloats(call, op);
   call.instance = op.getInstance();
   call.stream = op.getStream();
   call.randomElements = batch * heads * sequence * sequence;
@@ -313,15 +316,19 @@ Values lower(OpBuilder &builder, xf::CachedAttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto keys = cast<RankedTensorType>(op.getKeys().getType());
   auto table = cast<RankedTensorType>(op.getTable().getType());
-  Call call{"cached_attention",
-            Values(op.getOperands()),
+  Call call{op.getFirstHead() ? "cached_attention_shard" : "cached_attention",
+            Values(op.getOperands().take_front(8)),
             SmallVector<Type>(op->getResultTypes()),
             {dtypeOf(query), query.getDimSize(0), query.getDimSize(2),
              keys.getDimSize(2), query.getDimSize(3),
              static_cast<int64_t>(op.getWindow()), table.getDimSize(0),
              table.getDimSize(1), keys.getDimSize(0)},
             {op.getScale().convertToDouble()}};
-  addSoftcap(call, op.getSoftcap());
+  addScoreFloats(call, op);
+  if (op.getFirstHead()) {
+    call.integers.push_back(static_cast<int64_t>(op.getWholeHeads()));
+    call.scalars.push_back(op.getFirstHead());
+  }
   call.inPlace = {-1, 6, 7};
   return buildCall(builder, op, call);
 }

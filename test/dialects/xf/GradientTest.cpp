@@ -203,6 +203,7 @@ static const GradientCase gradientCases[] = {
      ATTENTION("2", "causal, scale = 0.5, window = 2 : i64")},
     {"attention_softcap", QKV("2"),
      ATTENTION("2", "causal, scale = 1.5, softcap = 0.8")},
+    {"attention_alibi", QKV("2"), ATTENTION("2", "causal, scale = 0.5, alibi")},
     {"attention_dropout", QKV("2") ", %n: i32",
      "xf.attention %q, %k, %v, %n {causal, scale = 0.5, dropout = 0.4, stream "
      "= 3 : i32} : (tensor<2x5x4x3xf64>, tensor<2x5x2x3xf64>, "

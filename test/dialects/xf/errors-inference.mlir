@@ -56,6 +56,14 @@ func.func @f(%q: tensor<8x1x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi3
 
 // -----
 
+func.func @f(%q: tensor<8x1x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi32>, %t: tensor<4x2xi32>, %c: tensor<8x64x2x4xf32>, %n: i32) {
+  // expected-error @+1 {{X67: first_head is one of whole_heads, 4 at least}}
+  %o, %a, %b = xf.cached_attention %q, %k, %k, %p, %p, %t, %c, %c, %n {alibi, scale = 0.5, whole_heads = 3 : i64} : (tensor<8x1x4x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>, i32) -> (tensor<8x1x4x4xf32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>)
+  return
+}
+
+// -----
+
 func.func @write(%t: tensor<8x1xi32>, %l: tensor<8x1xi32>, %p: tensor<8x1xi32>, %r: tensor<4x1xi32>, %table: tensor<4x2xi32>) {
   return
 }

@@ -195,6 +195,22 @@ func.func @f(%q: tensor<2x5x4x8xf32>) {
 
 // -----
 
+func.func @f(%q: tensor<2x5x4x8xf32>) {
+  // expected-error @+1 {{X111: has a softcap and alibi}}
+  %o, %l = xf.attention %q, %q, %q {alibi, causal, scale = 1.0, softcap = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x5x4x8xf32>) {
+  // expected-error @+1 {{X111: alibi needs causal attention}}
+  %o, %l = xf.attention %q, %q, %q {alibi, scale = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<3x4xf32>) {
   // expected-error @+1 {{X112: cap 0.000000e+00 is not positive and finite}}
   %y = xf.softcap %x {cap = 0.0} : (tensor<3x4xf32>) -> tensor<3x4xf32>

@@ -135,6 +135,11 @@ const BadText badTexts[] = {
      "sliding_window out, or write attention_mask: CAUSAL\n"
      "a.textproto:5:10: S82: a sample of masked tokens is of one document; "
      "leave eod_token out"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 "
+     "attention_mask: BIDIRECTIONAL\n  position: ALIBI }\n"
+     "training { masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 } }",
+     "a.textproto:2:3: S92: position: ALIBI tells how far before a token "
+     "another is; write attention_mask: CAUSAL, or another position"},
     {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16\n"
      "activation: SWIGLU head_transform: true }",
      "a.textproto:2:20: S83: head_transform has one linear layer, and "
@@ -322,6 +327,15 @@ const BadOverride badOverrides[] = {
     {"model.moe={experts: 4 input_jitter: 1}",
      "S10: model.moe.input_jitter is 1; write a number of at least 0 and below "
      "1"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
+     "position: ALIBI attention_softcap: 50 }",
+     "S92: scores that fall with the distance have no softcap; write another "
+     "position, or leave attention_softcap out"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
+     "attention_softcap: 50 layer_kinds { name: \"far\" position: ALIBI } "
+     "pattern: \"far\" }",
+     "S92: scores that fall with the distance have no softcap; write another "
+     "position, or leave attention_softcap out"},
     {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
      "branches: PARALLEL norm_position: POST }",
      "S98: branches side by side read norms of the layer's input; write "

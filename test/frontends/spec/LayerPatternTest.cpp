@@ -131,7 +131,8 @@ TEST(BadKinds, AreExplained) {
        "another"},
       {"pattern: \"a\" layer_kinds { name: \"a\" position: LEARNED }",
        "a:2:38: S49: learned positions are added once, before all layers; "
-       "write model.position: LEARNED, and in a kind ROTARY or NONE"},
+       "write model.position: LEARNED, and in a kind ROTARY, NONE or "
+       "ALIBI"},
       {"pattern: \"a\" layer_kinds { name: \"a\" mixer: NO_MIXER feed_forward: "
        "NO_FEED_FORWARD }",
        "a:2:14: S49: model.layer_kinds[0] has neither a mixer nor a "

@@ -22,8 +22,10 @@ LibraryCase caseOf(const AttentionShape &s, DType dtype, const char *op) {
                 {s.scale, s.dropout},
                 {int64_t(s.random.seed), s.random.step, s.elementBase},
                 {}};
-  if (s.softcap > 0)
+  if (s.softcap > 0 || s.alibi)
     c.floats.push_back(s.softcap);
+  if (s.alibi)
+    c.floats.push_back(1);
   if (at.sequence == 0 && !s.positions)
     return c;
   c.integers.back() = s.keys;
@@ -197,6 +199,27 @@ TEST(CudaAttention, SoftcapsBendScores) {
          {capped(shapeOf(1, 170, 1, 1, 128, true, 100), 2), DType::F16},
          {capped(shard, 2), DType::BF16},
          documentsOf(capped(shapeOf(2, 130, 2, 1, 64), 2), DType::BF16, 90)});
+}
+
+/// Of heads that are no power of two, and of some of those.
+TEST(CudaAttention, SlopesLowerScoresByTheirDistances) {
+  AttentionShape shard = shapeOf(1, 512, 2, 1, 64);
+  shard.queries = shard.keys = 256;
+  // The first of two devices has the first and the last quarter.
+  shard.place = {0, 0, 128, 512, 3, 1, 1};
+  AttentionShape parts = shapeOf(1, 128, 2, 2, 16, true, 0, 0.1f);
+  parts.queries = 64;
+  // Tiles cross the borders of parts.
+  parts.place = {64, 0, 16, 128, 6, 1, 2, 2};
+  check({{sloped(shapeOf(2, 90, 6, 2, 32)), DType::BF16},
+         {sloped(shapeOf(1, 150, 3, 1, 16, true, 40, 0.25f)), DType::F16},
+         {sloped(shapeOf(2, 70, 6, 3, 20, true, 0, 0.25f)), DType::F32},
+         {sloped(shapeOf(1, 300, 3, 1, 64)), DType::BF16},
+         {sloped(shapeOf(1, 170, 1, 1, 128, true, 100)), DType::F16},
+         {sloped(shard), DType::BF16},
+         {sloped(parts), DType::F16},
+         {sloped(parts), DType::F32},
+         documentsOf(sloped(shapeOf(2, 130, 2, 1, 64)), DType::BF16, 90)});
 }
 
 /// More tiles than a block of warpgroups has stages for: of keys and values,

@@ -22,33 +22,49 @@ struct Subject {
   DType dtype;
 };
 
-/// `floats`, and the shape's softcap if it has one.
-std::vector<double> withSoftcap(std::vector<double> floats, float softcap) {
-  if (softcap > 0)
+/// `floats`, and what more they say of scores.
+std::vector<double> withScores(std::vector<double> floats, float softcap,
+                               bool alibi) {
+  if (softcap > 0 || alibi)
     floats.push_back(softcap);
+  if (alibi)
+    floats.push_back(1);
   return floats;
 }
 
 LibraryCase wholeSequences(const Subject &subject) {
   const AttentionShape &s = subject.s;
-  return {"attention_forward",
-          {int64_t(subject.dtype), s.batch, s.queries, s.heads, s.kvHeads,
-           s.headDim, 1, s.window, 0},
-          withSoftcap({s.scale, 0}, s.softcap),
-          {0, 0, 0},
-          {}};
+  LibraryCase c = {"attention_forward",
+                   {int64_t(subject.dtype), s.batch, s.queries, s.heads,
+                    s.kvHeads, s.headDim, 1, s.window, 0},
+                   withScores({s.scale, 0}, s.softcap, s.alibi),
+                   {0, 0, 0},
+                   {}};
+  if (s.place.heads > 0) {
+    c.op = "attention_forward_shard";
+    c.integers.insert(c.integers.end() - 1,
+                      {s.keys, s.place.heads, s.keys, 0, 0});
+    c.scalars = {0, 0, 0, 0, 0, 0, s.place.firstHead};
+  }
+  return c;
 }
 
 /// `few`: of a table that has as many rows as there are tokens, if need be more
 /// than are used.
 LibraryCase chunkOf(const CachedAttentionArguments &args, bool few) {
-  return {"cached_attention",
-          {int64_t(args.q.dtype), args.tokens, args.heads, args.kvHeads,
-           args.headDim, args.window, few ? args.tokens : args.rows,
-           args.tablePages, args.pages},
-          withSoftcap({args.scale}, args.softcap),
-          {},
-          {}};
+  LibraryCase c = {"cached_attention",
+                   {int64_t(args.q.dtype), args.tokens, args.heads,
+                    args.kvHeads, args.headDim, args.window,
+                    few ? args.tokens : args.rows, args.tablePages, args.pages},
+                   withScores({args.scale}, args.softcap, args.alibi),
+                   {},
+                   {}};
+  if (args.wholeHeads > 0) {
+    c.op = "cached_attention_shard";
+    c.integers.push_back(args.wholeHeads);
+    c.scalars = {args.firstHead};
+  }
+  return c;
 }
 
 /// Both kinds of call, with a number of tokens that is of the kind.
@@ -137,6 +153,16 @@ TEST(CudaCachedAttention, IsThatOfTrainingWithoutTensorCores) {
 TEST(CudaCachedAttention, SoftcapsBendScores) {
   check({{capped(shapeOf(2, 70, 4, 2, 16, true, 50), 2), DType::BF16},
          {capped(shapeOf(1, 66, 3, 1, 20), 2), DType::F32}});
+}
+
+TEST(CudaCachedAttention, SlopesLowerScoresByTheirDistances) {
+  AttentionShape shard = sloped(shapeOf(1, 66, 6, 2, 20));
+  shard.place.firstHead = 6, shard.place.heads = 12;
+  AttentionShape fragments = sloped(shapeOf(1, 70, 4, 2, 16));
+  fragments.place.firstHead = 2, fragments.place.heads = 6;
+  check({{sloped(shapeOf(2, 70, 6, 2, 16, true, 50)), DType::BF16},
+         {fragments, DType::F16},
+         {shard, DType::F32}});
 }
 
 /// More pages than are on their way at a time.

@@ -96,7 +96,9 @@ void addAttention(Cases &cases) {
   };
   add({bf16, 1, 33, 2, 1, 64, 1, 0, 9}, {0.25, 0}, {77, 3, 5});
   for (auto [dtype, d] : {std::pair{f16, int64_t(64)}, {f32, 20}})
-    add({dtype, 1, 33, 2, 1, d, 1, 0, 9}, {0.25, 0, 2}, {77, 3, 5});
+    for (const std::vector<double> &floats :
+         {std::vector{0.25, 0.0, 2.0}, {0.25, 0.0, 0.0, 1.0}})
+      add({dtype, 1, 33, 2, 1, d, 1, 0, 9}, floats, {77, 3, 5});
   for (auto [dtype, d] : {std::pair{f16, int64_t(16)}, {f32, 20}})
     add({dtype, 1, 32, 2, 1, d, 1, 40, 64, 4, 128, 32, 64, 9}, {0.25, 0.1},
         {77, 3, 5, 32, 64, 1, 2});
@@ -142,6 +144,12 @@ void addCachedAttention(Cases &cases) {
                         list(table), x, x, x, x, x},
                        0,
                        {6, 7}});
+      if (rows == 4)
+        continue;
+      LibraryCase shard = cases.back();
+      shard.op = "cached_attention_shard", shard.integers.push_back(12);
+      shard.floats = {0.25, 0, 1}, shard.scalars = {6};
+      cases.push_back(std::move(shard));
     }
 }
 

@@ -389,7 +389,7 @@ TEST(CudaLibrary, WarpgroupsHaveTheirRegisters) {
     GTEST_SKIP() << nvrtc::findLibrary().status().message();
   std::vector<CudaLaunch> launches;
   const std::vector<double> floats[] = {
-      {0.125, 0}, {0.125, 0.1}, {0.125, 0, 50}};
+      {0.125, 0}, {0.125, 0.1}, {0.125, 0, 50}, {0.125, 0, 0, 1}};
   for (int64_t dim : {64, 128})
     for (const std::vector<double> &numbers : floats)
       for (bool forward : {true, false}) {

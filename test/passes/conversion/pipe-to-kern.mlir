@@ -250,6 +250,15 @@ func.func @capped_attention(%q: tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32> {
   return %dq : tensor<2x4x4x8xf32>
 }
 
+// CHECK-LABEL: func.func @sloped_attention
+func.func @sloped_attention(%q: tensor<2x4x4x8xf32>, %t: tensor<8x1x4x8xf32>, %p: tensor<8x1xi32>, %table: tensor<4x2xi32>, %c: tensor<8x64x4x8xf32>, %first: i32) -> tensor<8x1x4x8xf32> {
+  // CHECK: kern.library "attention_forward"({{.*}}floats = array<f64: 1.250000e-01, 0.000000e+00, 0.000000e+00, 1.000000e+00>
+  %o, %lse = xf.attention %q, %q, %q {alibi, causal, scale = 0.125} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>) -> (tensor<2x4x4x8xf32>, tensor<2x4x4xf32>)
+  // CHECK: kern.library "cached_attention_shard"({{.*}}) scalars(%{{.*}}) {floats = array<f64: 1.250000e-01, 0.000000e+00, 1.000000e+00>, in_place = array<i64: -1, 6, 7>, integers = array<i64: 1, 8, 4, 4, 8, 0, 4, 2, 8, 12>
+  %r, %a, %b = xf.cached_attention %t, %t, %t, %p, %p, %table, %c, %c, %first {alibi, scale = 0.125, whole_heads = 12 : i64} : (tensor<8x1x4x8xf32>, tensor<8x1x4x8xf32>, tensor<8x1x4x8xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x4x8xf32>, tensor<8x64x4x8xf32>, i32) -> (tensor<8x1x4x8xf32>, tensor<8x64x4x8xf32>, tensor<8x64x4x8xf32>)
+  return %r : tensor<8x1x4x8xf32>
+}
+
 // A shard says where it starts, and what it is a shard of.
 // CHECK-LABEL: func.func @attention_shard
 func.func @attention_shard(%q: tensor<2x4x4x8xf32>, %k: tensor<2x8x2x8xf32>, %zero: i32)
