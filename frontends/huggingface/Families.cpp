@@ -237,6 +237,23 @@ static constexpr Row nemotronHRows[] = {
     {"rescale_prenorm_residual", "model.initializer.depth_scaled"},
 };
 
+// Sizes have two names.
+static constexpr Row bloomRows[] = {
+    {"vocab_size", "model.vocab_size", true},
+    {"seq_length", "model.max_positions"},
+    {"hidden_size", "model.hidden"},
+    {"n_embed", "model.hidden"},
+    {"n_layer", "model.layers"},
+    {"num_hidden_layers", "model.layers"},
+    {"n_head", "model.heads"},
+    {"num_attention_heads", "model.heads"},
+    {"layer_norm_epsilon", "model.norm_eps"},
+    {"attention_dropout", "model.dropout.attention"},
+    {"hidden_dropout", "model.dropout.residual"},
+    {"initializer_range", "model.initializer.stddev"},
+    {"tie_word_embeddings", "model.tied_embeddings"},
+};
+
 static constexpr Row bertRows[] = {
     {"vocab_size", "model.vocab_size", true},
     {"max_position_embeddings", "model.max_positions", true},
@@ -280,6 +297,10 @@ static constexpr ActivationName mamba2Activations[] = {{"silu", "SILU"},
                                                        {"swish", "SILU"}};
 static constexpr ActivationName bambaActivations[] = {{"silu", "SWIGLU"},
                                                       {"swish", "SWIGLU"}};
+static constexpr ActivationName bloomActivations[] = {
+    {"gelu_pytorch_tanh", "GELU_TANH"},
+    {"gelu_new", "GELU_TANH"},
+};
 static constexpr ActivationName gatedActivations[] = {
     {"silu", "SWIGLU"},         {"swish", "SWIGLU"},
     {"gelu", "GEGLU"},          {"gelu_pytorch_tanh", "GEGLU_TANH"},
@@ -384,6 +405,11 @@ static constexpr char nemotronHBase[] =
     "initializer { depth_scaled: true } state_space { heads: 128 groups: 8 "
     "norm_groups: 8 step_least: 0.001 }";
 
+// No table of positions ends; this is the length that BLOOM was trained with.
+static constexpr char bloomBase[] =
+    "max_positions: 2048 norm: LAYER_NORM norm_eps: 1e-5 activation: GELU_TANH "
+    "position: ALIBI bias: true embedding_norm: true tied_embeddings: true";
+
 static constexpr char bertBase[] =
     "norm: LAYER_NORM norm_eps: 1e-12 norm_position: POST activation: GELU "
     "position: LEARNED bias: true tied_embeddings: true attention_mask: "
@@ -481,6 +507,13 @@ static constexpr Family allFamilies[] = {
      exactActivations, gptNeoxTraits},
     {"phi", "PhiForCausalLM", phiBase, "hidden_act", phiRows, plainActivations,
      partialTraits},
+    {"bloom",
+     "BloomForCausalLM",
+     bloomBase,
+     "hidden_act",
+     bloomRows,
+     bloomActivations,
+     {}},
     {"mamba2", "Mamba2ForCausalLM", mamba2Base, "hidden_act", mamba2Rows,
      mamba2Activations, mamba2Traits},
     {"bamba", "BambaForCausalLM", bambaBase, "hidden_act", bambaRows,

@@ -365,7 +365,8 @@ Status ConfigReader::refuseUnsupported() {
                        "; only null is supported");
   for (const char *key :
        {"scale_attn_by_inverse_layer_idx", "add_cross_attention",
-        "use_bidirectional_attention", "qk_layernorm"}) {
+        "use_bidirectional_attention", "qk_layernorm",
+        "apply_residual_connection_post_layernorm"}) {
     HOCKET_ASSIGN_OR_RETURN(bool set, flag(key, false));
     if (set)
       return error(5, key,

@@ -120,6 +120,8 @@ MODELS = {
     "gpt_neox": ("gpt_neox", {**SIZES}),
     "gpt_neox, sequential": ("gpt_neox", {**SIZES, "use_parallel_residual": False}),
     "phi": ("phi", {**SIZES}),
+    "bloom": ("bloom", {"vocab_size": len(WORDS), "hidden_size": 36, "n_layer": 2,
+                        "n_head": 6, "bos_token_id": None, "eos_token_id": None}),
     "mamba2": ("mamba2", MAMBA),
     "mamba2, one group, bounds, biases": ("mamba2", {
         **MAMBA, "n_groups": 1, "use_bias": True, "use_conv_bias": False, "conv_kernel": 3,

@@ -274,6 +274,34 @@ static std::vector<NameRow> gptNeoxRows() {
 #undef HOCKET_LAYER
 }
 
+/// BLOOM has them together, too.
+static std::vector<NameRow> bloomRows() {
+#define HOCKET_LAYER(NAME) "transformer.h.{i}." NAME
+#define HOCKET_QKV(KIND)                                                       \
+  {HOCKET_LAYER("self_attention.query_key_value." KIND),                       \
+   {"layers.{i}.attention.q." KIND, "layers.{i}.attention.k." KIND,            \
+    "layers.{i}.attention.v." KIND},                                           \
+   false,                                                                      \
+   true}
+  return {
+      {"transformer.word_embeddings.weight", {"embedding.weight"}},
+      HOCKET_BOTH("transformer.word_embeddings_layernorm", "embedding_norm"),
+      HOCKET_BOTH(HOCKET_LAYER("input_layernorm"), "layers.{i}.attention_norm"),
+      HOCKET_QKV("weight"),
+      HOCKET_QKV("bias"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attention.dense"),
+                  "layers.{i}.attention.o"),
+      HOCKET_BOTH(HOCKET_LAYER("post_attention_layernorm"),
+                  "layers.{i}.mlp_norm"),
+      HOCKET_BOTH(HOCKET_LAYER("mlp.dense_h_to_4h"), "layers.{i}.mlp.up"),
+      HOCKET_BOTH(HOCKET_LAYER("mlp.dense_4h_to_h"), "layers.{i}.mlp.down"),
+      HOCKET_BOTH("transformer.ln_f", "final_norm"),
+      {"lm_head.weight", {"head.weight"}},
+  };
+#undef HOCKET_QKV
+#undef HOCKET_LAYER
+}
+
 static std::vector<NameRow> phiRows() {
 #define HOCKET_LAYER(NAME) "model.layers.{i}." NAME
   return {
@@ -416,6 +444,7 @@ std::span<const NameTable> checkpoint::nameTables() {
        {".attention.bias", ".attention.masked_bias",
         ".attention.rotary_emb.inv_freq"}},
       {"phi", "", phiRows(), buffers},
+      {"bloom", "transformer.", bloomRows(), {}},
       {"mamba2", "", mamba2Rows(), {}},
       {"bamba", "", bambaRows(), buffers},
       {"nemotron_h", "", nemotronHRows(), {}},

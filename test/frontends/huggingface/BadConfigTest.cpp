@@ -48,12 +48,13 @@ const BadConfig badConfigs[] = {
      "llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma2, gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, "
      "gpt_neox, "
-     "phi, mamba2, bamba, nemotron_h or bert"},
+     "phi, bloom, mamba2, bamba, nemotron_h or bert"},
     {"{\"model_type\": null}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma2, gemma3_text, olmo2, "
-     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba, "
+     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, bloom, mamba2, "
+     "bamba, "
      "nemotron_h or "
      "bert"},
     {"{\"model_type\": 3}",
@@ -62,12 +63,13 @@ const BadConfig badConfigs[] = {
      "smollm3, "
      "gemma2, gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, "
      "gpt_neox, "
-     "phi, mamba2, bamba, nemotron_h or bert"},
+     "phi, bloom, mamba2, bamba, nemotron_h or bert"},
     {"{\"model_type\": \"t5\"}",
      "config.json:1:2: H2: model_type is \"t5\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma2, gemma3_text, olmo2, "
-     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba, "
+     "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, bloom, mamba2, "
+     "bamba, "
      "nemotron_h or "
      "bert"},
     {"{\"model_type\": \"bert\", \"is_decoder\": true}",
@@ -191,6 +193,9 @@ const BadKey badKeys[] = {
      "H5: attn_logit_softcapping is 50; only null is supported"},
     {"llama", "\"final_logit_softcapping\": 30.0",
      "H5: final_logit_softcapping is 30; only null is supported"},
+    {"bloom", "\"apply_residual_connection_post_layernorm\": true",
+     "H5: apply_residual_connection_post_layernorm is true; only false is "
+     "supported"},
     {"gemma2", "\"attn_logit_softcapping\": 0",
      "S10: model.attention_softcap is 0; write a number of at least 1e-06 and "
      "at most 1e+06"},

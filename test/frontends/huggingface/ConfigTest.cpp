@@ -353,6 +353,12 @@ const Published published[] = {
                  "mamba full_attention mlp mamba mlp mamba mlp mamba mlp "
                  "mamba mlp mamba full_attention mlp mamba mlp mamba mlp")",
      8100852736},
+    {R"({"attention_dropout": 0.0, "hidden_dropout": 0.0, "n_embed": 1024,
+  "layer_norm_epsilon": 1e-05, "model_type": "bloom", "n_layer": 24,
+  "num_attention_heads": 16, "seq_length": 2048, "vocab_size": 250880})",
+     R"(layers: 24 hidden: 1024 heads: 16 vocab_size: 250880 max_positions: 2048
+        activation: GELU_TANH position: ALIBI embedding_norm: true)",
+     559214592},
     {R"({
   "architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1,
   "gradient_checkpointing": false, "hidden_act": "gelu",
@@ -499,14 +505,15 @@ TEST(Config, WhatBalancesOnlyInTrainingDoesNotMatter) {
   ASSERT_TRUE(family.ok()) << family.status().message();
   EXPECT_EQ(*family, "mixtral");
   model.mutable_moe()->set_capacity_factor(1);
-  EXPECT_EQ(familyOf(model).status().message(),
-            "H6: no family of Hugging Face that is supported (gpt2, llama, "
-            "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
-            "gemma2, gemma3_text, olmo2, "
-            "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, "
-            "bamba, nemotron_h or bert) "
-            "expresses this model; "
-            "the nearest, mixtral, cannot express model.moe");
+  EXPECT_EQ(
+      familyOf(model).status().message(),
+      "H6: no family of Hugging Face that is supported (gpt2, llama, "
+      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
+      "gemma2, gemma3_text, olmo2, "
+      "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, bloom, mamba2, "
+      "bamba, nemotron_h or bert) "
+      "expresses this model; "
+      "the nearest, mixtral, cannot express model.moe");
 }
 
 TEST(Config, AnEncoderThatIsNoBertIsRefused) {
@@ -588,11 +595,9 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
       "mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, gemma2, "
       "gemma3_text, "
       "olmo2, granite, "
-      "nemotron, stablelm, starcoder2, gpt_neox, phi, mamba2, bamba, "
+      "nemotron, stablelm, starcoder2, gpt_neox, phi, bloom, mamba2, bamba, "
       "nemotron_h or bert) "
-      "expresses this "
-      "model; the "
-      "nearest, ";
+      "expresses this model; the nearest, ";
   const Case cases[] = {
       {"norm_position: POST", "gpt2, cannot express model.norm_position"},
       {"position: NONE", "gpt2, cannot express model.position"},

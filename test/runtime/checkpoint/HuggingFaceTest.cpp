@@ -32,12 +32,14 @@ public:
     weights.vocabulary = 5;
     weights.tied =
         isOneOf({"gpt2", "qwen2", "qwen3", "qwen3_moe", "smollm3", "gemma2",
-                 "gemma3_text", "starcoder2", "bamba", "bert"});
+                 "gemma3_text", "starcoder2", "bamba", "bloom", "bert"});
     add("embedding.weight", {5, 4});
     if (isOneOf({"gpt2", "bert"}))
       add("position_embedding.weight", {3, 4});
     if (family == "bert")
       addEndsOfBert();
+    if (family == "bloom")
+      addNorm("embedding_norm");
     for (uint64_t layer = 0; layer < layers; ++layer)
       addLayer("layers." + std::to_string(layer) + ".", layer);
     if (family != "bert")
@@ -61,7 +63,7 @@ private:
   void addNorm(const std::string &name) {
     add(name + ".weight", {4});
     if (isOneOf({"gpt2", "nemotron", "stablelm", "starcoder2", "bert",
-                 "gpt_neox", "phi"}))
+                 "gpt_neox", "phi", "bloom"}))
       add(name + ".bias", {4});
   }
   void addLinear(const std::string &name, uint64_t out, uint64_t in,
@@ -82,7 +84,8 @@ private:
   void addAttention(const std::string &attention) {
     bool hasNorms = isOneOf({"qwen3", "qwen3_moe", "gemma3_text"});
     uint64_t headDim = hasNorms || isOneOf({"nemotron", "gemma2"}) ? 4 : 2;
-    uint64_t keys = (isOneOf({"gpt2", "bert", "gpt_neox"}) ? 2 : 1) * headDim;
+    bool alike = isOneOf({"gpt2", "bert", "gpt_neox", "bloom"});
+    uint64_t keys = (alike ? 2 : 1) * headDim;
     bool bias = biasEverywhere || isOneOf({"qwen2", "qwen2_moe", "stablelm"});
     addLinear(attention + "q", 2 * headDim, 4, bias);
     addLinear(attention + "k", keys, 4, bias);
@@ -150,8 +153,9 @@ private:
   void addMlp(const std::string &mlp) {
     if (!biasEverywhere && !isOneOf({"nemotron", "nemotron_h"}))
       addLinear(mlp + "gate", 6, 4, false);
-    addLinear(mlp + "up", 6, 4, biasEverywhere);
-    addLinear(mlp + "down", 4, 6, biasEverywhere);
+    uint64_t ffn = family == "bloom" ? 16 : 6;
+    addLinear(mlp + "up", ffn, 4, biasEverywhere);
+    addLinear(mlp + "down", 4, ffn, biasEverywhere);
   }
   void addExperts(const std::string &mlp, uint64_t ffn) {
     add(mlp + "router.weight", {3, 4});
@@ -168,7 +172,7 @@ private:
 
   std::string family;
   bool biasEverywhere =
-      isOneOf({"gpt2", "starcoder2", "bert", "gpt_neox", "phi"});
+      isOneOf({"gpt2", "starcoder2", "bert", "gpt_neox", "phi", "bloom"});
   ModelWeights weights;
 };
 } // namespace
@@ -398,7 +402,7 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
             "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
             "qwen3, qwen2_moe, qwen3_moe, smollm3, gemma2, gemma3_text, olmo2, "
             "granite, nemotron, "
-            "stablelm, gpt_neox, phi, mamba2, bamba, nemotron_h, bert, "
+            "stablelm, gpt_neox, phi, bloom, mamba2, bamba, nemotron_h, bert, "
             "starcoder2; found 't5'");
 }
 

@@ -155,6 +155,9 @@ FAMILIES = {
         max_position_embeddings=8, mamba_num_heads=4, mamba_head_dim=2,
         ssm_state_size=3, n_groups=1, conv_kernel=2, tie_word_embeddings=False,
     ),
+    "bloom": transformers.BloomConfig(
+        vocab_size=5, hidden_size=4, n_layer=2, n_head=2, tie_word_embeddings=True,
+    ),
     "bert": transformers.BertConfig(
         vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
         num_attention_heads=2, max_position_embeddings=3, type_vocab_size=2,
@@ -252,9 +255,13 @@ def canonical_bert(w, config):
 
 
 def canonical_gpt_neox(w, config):
+    """BLOOM's, too."""
     names = [
         ("gpt_neox.embed_in", "embedding"), ("gpt_neox.final_layer_norm", "final_norm"),
         ("gpt_neox.layers.", "layers."), ("embed_out", "head"),
+        ("transformer.word_embeddings_layernorm", "embedding_norm"),
+        ("transformer.word_embeddings", "embedding"), ("transformer.ln_f", "final_norm"),
+        ("transformer.h.", "layers."), ("self_attention.", "attention."),
         ("input_layernorm", "attention_norm"), ("post_attention_layernorm", "mlp_norm"),
         ("attention.dense", "attention.o"), ("dense_h_to_4h", "up"),
         ("dense_4h_to_h", "down"),
@@ -354,7 +361,8 @@ def models(chosen):
         w = safetensors.torch.load_file(f"{family}/model.safetensors")
         make = {
             "gpt2": canonical_gpt2, "bert": canonical_bert,
-            "gpt_neox": canonical_gpt_neox, "phi": canonical_phi,
+            "gpt_neox": canonical_gpt_neox, "bloom": canonical_gpt_neox,
+            "phi": canonical_phi,
             "mamba2": canonical_states, "bamba": canonical_states,
             "nemotron_h": canonical_states,
         }.get(family, canonical_llama)
