@@ -107,7 +107,7 @@ def Xf_SinkhornOp : Xf_ModelOp<"sinkhorn"> {
   let description = [{
     The matrix `exp(logits)` of a sequence, `[S, E]`, is scaled until each of its
     rows sums to `1 / S` and each of its columns to `1 / E` (Sinkhorn's iterations,
-    arXiv 2202.01169, appendix B.2.1). The result is the logarithm of the
+    as in S-BASE, arXiv 2202.01169). The result is the logarithm of the
     columns' scales, `[B, E]`: rows' scales do not change which of a row's numbers
     are the greatest. Iterations begin with scales of 1 and end when those of the
     columns change by 1e-4 or less in the mean, or after 1,000. Nothing here has a

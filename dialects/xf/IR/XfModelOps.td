@@ -275,7 +275,7 @@ def Xf_DropoutOp : Xf_ModelOp<"dropout", [AttrSizedOperandSegments]> {
   let description = [{
     Keeps an element and scales it by `1 / (1 - rate)`, or makes it 0. With
     `jitter` it scales each by a number that is uniform in `[1 - rate, 1 + rate)`
-    instead (arXiv 2101.03961, section 2.4). The number is a function of the seed,
+    instead (arXiv 2101.03961). The number is a function of the seed,
     the step, the random stream (`stream`, `instance`) and the element's global
     index alone, so that no plan changes it. The op is linear in its input: its
     gradient is itself.

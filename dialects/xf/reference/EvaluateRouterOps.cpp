@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/xf/IR/XfOps.h"
+#include "kernels/reference/Router.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +20,6 @@ using Row = std::vector<double>;
 
 /// Added to a sum of scores before it divides: all of them may be 0.
 static constexpr double tiny = 1e-20;
-/// The same, of Sinkhorn's sums (Megatron-LM).
-static constexpr double sinkhornTiny = 1e-8;
 
 static Row logitsOf(const ReferenceTensor &logits, int64_t token) {
   auto begin = logits.values.begin() + token * logits.dim(-1);
@@ -147,6 +146,7 @@ LogicalResult RouterOp::evaluate(EvaluationContext &, Tensors operands,
 /// logit of each row.
 LogicalResult SinkhornOp::evaluate(EvaluationContext &, Tensors operands,
                                    Results &results) {
+  using namespace hocket::kernels;
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t sequences = result.dim(0), experts = result.dim(1);
   int64_t tokens = operands[0].dim(1);
@@ -161,18 +161,19 @@ LogicalResult SinkhornOp::evaluate(EvaluationContext &, Tensors operands,
     }
     Row columns(experts, 1.0);
     double change = HUGE_VAL;
-    for (int round = 0; round < 1000 && change > 1e-4; ++round) {
+    for (int round = 0; round < kSinkhornRounds && change > kSinkhornTolerance;
+         ++round) {
       Row sums(experts, 0.0);
       for (const Row &row : matrix) {
         double dot = std::inner_product(row.begin(), row.end(), columns.begin(),
-                                        sinkhornTiny);
+                                        kSinkhornTiny);
         for (int64_t e = 0; e < experts; ++e)
           sums[e] += row[e] / (static_cast<double>(tokens) * dot);
       }
       change = 0;
       for (int64_t e = 0; e < experts; ++e) {
         double next =
-            1 / (static_cast<double>(experts) * (sums[e] + sinkhornTiny));
+            1 / (static_cast<double>(experts) * (sums[e] + kSinkhornTiny));
         change += std::abs(next - columns[e]) / static_cast<double>(experts);
         columns[e] = next;
       }
