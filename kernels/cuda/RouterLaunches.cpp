@@ -26,8 +26,9 @@ KernelError launchRouter(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   int64_t bytes = kWarps * 8 * (n[1] + n[5]), blocks = blocksOf(n[0], kWarps);
   bool shared = bytes <= mostShared;
-  LaunchText text(kRouterHeader, "router",
-                  {flag(n[3] != 0), flag(n[4] != 0), flag(shared)});
+  LaunchText text(
+      kRouterHeader, "router",
+      {flag(n[3] != 0), flag(n[4] != 0), flag(shared), flag(n.size() > 7)});
   text.in("logits", "float", 2);
   if (request.buffers > 3)
     text.in("bias", "float", 3);
@@ -36,7 +37,7 @@ KernelError launchRouter(const CudaRequest &request, CudaCall &call) {
   text.out("weights", "float", 0).out("chosen", "int", 1);
   text.size("tokens", n[0]).size("experts", n[1]).size("topK", n[2]);
   text.size("groups", n[5]).size("topkGroups", n[6]);
-  text.size("each", n.size() > 7 ? n[0] / n[7] : 0);
+  text.size("each", n.size() > 7 ? n[0] / n[7] : n[0]);
   text.real("scale", request.floats[0]);
   if (shared)
     return addLaunch(call, text, {blocks, 1, 1}, kThreads, bytes);

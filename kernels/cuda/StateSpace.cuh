@@ -33,6 +33,7 @@ namespace hocket::cuda {
 // The convolution
 //===----------------------------------------------------------------------===//
 
+/// Budget: 32 registers; a thread: 315 instructions, 9 loads, 1 store.
 template <class T, int Taps, bool Bias>
 HOCKET_DEVICE void causalConv(const T *x, const T *w, const T *bias, T *y,
                               Integer count, Integer sequence,
@@ -51,6 +52,7 @@ HOCKET_DEVICE void causalConv(const T *x, const T *w, const T *bias, T *y,
   y[at] = fromFloat<T>(sum);
 }
 
+/// Budget: 32 registers; a thread: 315 instructions, 8 loads, 1 store.
 template <class T, int Taps>
 HOCKET_DEVICE void causalConvInput(const T *dy, const T *w, T *dx,
                                    Integer count, Integer sequence,
@@ -70,6 +72,8 @@ HOCKET_DEVICE void causalConvInput(const T *dy, const T *w, T *dx,
 }
 
 /// A lane has a channel, a warp every eighth row; sums are in double.
+///
+/// Budget: 48 registers; an iteration: 120 instructions, 5 loads.
 template <class T, int Taps>
 HOCKET_DEVICE void causalConvWeight(const T *dy, const T *x, float *dw,
                                     float *dbias, Integer rows,
@@ -150,6 +154,7 @@ HOCKET_DEVICE void loadLane(const T *row, Integer state,
   }
 }
 
+/// Budget: 32 registers; an iteration: 145 instructions, 6 loads, 1 store.
 template <class T, int Lanes>
 HOCKET_DEVICE void stateScan(const T *x, const T *step, const T *inMap,
                              const T *outMap, const float *decay,
@@ -225,6 +230,9 @@ HOCKET_DEVICE void sumWarps(float (&parts)[8][Lanes * 32],
 
 /// Forward: of the state that a token finds, the sum over its rows, each times
 /// the row's gradient.
+///
+/// Budget: 56 registers; an iteration: 270 instructions, 19 loads, 1 store, 10
+/// shared.
 template <class T, int Rows, int Lanes>
 HOCKET_DEVICE void stateForward(const T *dy, const T *x, const T *step,
                                 const T *inMap, const float *decay,
@@ -263,6 +271,9 @@ HOCKET_DEVICE void stateForward(const T *dy, const T *x, const T *step,
 /// Back: of the gradient by the state that a token leaves, but for what its own
 /// result gives, the sum over its rows, each times the row's input; and the
 /// gradient by the input.
+///
+/// Budget: 64 registers; an iteration: 530 instructions, 21 loads, 9 stores, 10
+/// shared.
 template <class T, int Rows, int Lanes>
 HOCKET_DEVICE void stateBack(const T *dy, const T *x, const T *step,
                              const T *inMap, const T *outMap,
@@ -304,6 +315,8 @@ HOCKET_DEVICE void stateBack(const T *dy, const T *x, const T *step,
 }
 
 /// A warp a step: the numbers that need all of a head's rows.
+///
+/// Budget: 40 registers; an iteration: 100 instructions, 32 loads.
 template <class T>
 HOCKET_DEVICE void stateNumbers(const T *dy, const T *x, const T *step,
                                 const T *inMap, const T *outMap,
@@ -340,6 +353,8 @@ HOCKET_DEVICE void stateNumbers(const T *dy, const T *x, const T *step,
 }
 
 /// A thread a number of the maps' gradients: sums over the heads of a group.
+///
+/// Budget: 48 registers; an iteration: 175 instructions, 10 loads.
 template <class T>
 HOCKET_DEVICE void stateMaps(const T *step, const T *inMap, const T *outMap,
                              const float *stepBias, float *work, T *dinMap,
@@ -369,6 +384,8 @@ HOCKET_DEVICE void stateMaps(const T *step, const T *inMap, const T *outMap,
 
 /// A block a head of a sequence: sums over its later tokens, in double, and the
 /// gradients of steps. A thread has neighbouring tokens, the last one first.
+///
+/// Budget: 64 registers; an iteration: 195 instructions, 5 loads, 1 store.
 template <class T>
 HOCKET_DEVICE void stateSteps(const T *step, const float *decay,
                               const float *stepBias, float *work, T *dstep,
@@ -411,6 +428,8 @@ HOCKET_DEVICE void stateSteps(const T *step, const float *decay,
 }
 
 /// A thread a head: sums over sequences.
+///
+/// Budget: 32 registers; an iteration: 64 instructions, 12 loads.
 HOCKET_DEVICE void stateHeads(float *work, float *ddecay, float *dstepBias,
                               float *dskip, Integer sequences, Integer sequence,
                               Integer heads, Integer state) {

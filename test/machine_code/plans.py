@@ -29,6 +29,8 @@ MODELS = {
     "dropping": LLAMA + (" moe { experts: 8 top_k: 2 ffn: 64 capacity_factor: 0.75"
                          " scores: SIGMOID groups: 4 topk_groups: 2 bias_rate: 0.01"
                          " shared_experts: 1 }"),
+    "noisy": LLAMA + (" moe { experts: 8 top_k: 2 ffn: 64 choice: SINKHORN"
+                      " input_jitter: 0.01 }"),
 }  # fmt: skip
 TRAINING = ("training { sequence_length: 256 global_batch_size: 24 precision: BF16"
             " micro_batch_size: 1 }")  # fmt: skip
@@ -60,6 +62,7 @@ PLANS = (
     ("sloped", "--entries train,generate"),
     ("sloped", "--entries train,generate --set model.head_dim=128"),
     ("sloped", "--entries train,generate --set training.precision=FP32"),
+    ("noisy", "--mesh dp=2"),
     ("experts", "--mesh dp=2,ep=2 --microbatches 2"),
     ("experts", "--mesh dp=2,cp=2,ep=4 --cp-strategy ring --zero 1"),
     ("experts", "--mesh cp=4,ep=2 --cp-strategy ring"),
