@@ -130,6 +130,7 @@ std::vector<Kind> kinds() {
        expertPlans(),
        {"Pp2Ep2", "Cp2Ep2", "Tp2Ep2Etp1", "Tp4Etp2Zero1"}},
       {&droppingExperts, expertPlans(), {"Ep2"}},
+      {&expertsWithDropout, expertPlans(), {"Cp2Ep2", "Tp2Ep2Etp1"}},
       {&expertsRunAgain, expertPlans(), {"Pp2Ep2", "Tp2Ep2Etp1"}},
       {&gptWithDropout, dropoutPlans(), {"Pp2", "Dp2Tp2Full", "Cp2AllToAll"}},
       {&llamaOnDocuments,
