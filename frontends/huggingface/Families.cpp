@@ -57,11 +57,19 @@ static constexpr Row mixtralRows[] = {
     {"num_experts_per_tok", "model.moe.top_k"},
 };
 static constexpr Row qwen2Rows[] = {HOCKET_LLAMA_ROWS};
-// Gemma 3's and OLMo 2's, too.
+// OLMo 2's, too.
 static constexpr Row qwen3Rows[] = {
     HOCKET_LLAMA_ROWS,
     {"attention_bias", "model.attention_qkv_bias"},
     {"attention_bias", "model.attention_out_bias"},
+};
+// transformers has a cap of Gemma 3's scores in its configs and does not apply
+// it.
+static constexpr Row gemma3Rows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"attention_bias", "model.attention_qkv_bias"},
+    {"attention_bias", "model.attention_out_bias"},
+    {"final_logit_softcapping", "model.logit_softcap"},
 };
 static constexpr Row gemma2Rows[] = {
     HOCKET_LLAMA_ROWS,
@@ -482,7 +490,7 @@ static constexpr Family allFamilies[] = {
     {"gemma2", "Gemma2ForCausalLM", gemma2Base, "hidden_activation", gemma2Rows,
      gatedActivations, gemma2Traits},
     {"gemma3_text", "Gemma3ForCausalLM", gemma3Base, "hidden_activation",
-     qwen3Rows, gatedActivations, gemma3Traits},
+     gemma3Rows, gatedActivations, gemma3Traits},
     {"olmo2",
      "Olmo2ForCausalLM",
      olmo2Base,
