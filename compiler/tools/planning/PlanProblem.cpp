@@ -35,17 +35,6 @@ static planning::LayerKind pricedKind(const spec::ResolvedKind &kind) {
   return priced;
 }
 
-/// Kinds that cost the same are one.
-static void setKinds(const spec::LayerPattern &pattern, ModelShape &model) {
-  for (int64_t layer = 0; layer < model.layers; ++layer) {
-    planning::LayerKind kind = pricedKind(pattern[layer]);
-    auto found = std::find(model.kinds.begin(), model.kinds.end(), kind);
-    model.kindOf.push_back(uint32_t(found - model.kinds.begin()));
-    if (found == model.kinds.end())
-      model.kinds.push_back(kind);
-  }
-}
-
 static StateSpace stateSpaceOf(const spec::StateSpace &from) {
   StateSpace space;
   space.heads = from.heads();
@@ -93,7 +82,9 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   }
   if (from.has_state_space())
     model.stateSpace = stateSpaceOf(from.state_space());
-  setKinds(spec::LayerPattern(from), model);
+  spec::LayerPattern pattern(from);
+  for (int64_t layer = 0; layer < model.layers; ++layer)
+    model.addLayers(pricedKind(pattern[layer]));
   return model;
 }
 

@@ -112,6 +112,13 @@ double ModelShape::parameters() const {
   return sum;
 }
 
+void ModelShape::addLayers(const LayerKind &kind, int64_t count) {
+  auto found = std::ranges::find(kinds, kind);
+  kindOf.insert(kindOf.end(), size_t(count), uint32_t(found - kinds.begin()));
+  if (found == kinds.end())
+    kinds.push_back(kind);
+}
+
 LayerKinds::LayerKinds(const ModelShape &model) : model(model) {
   if (!model.kinds.empty())
     return;

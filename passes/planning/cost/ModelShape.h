@@ -147,6 +147,9 @@ struct ModelShape {
   /// matrix [2 hidden, hidden] and the head again.
   int64_t predicted = 0;
 
+  /// `count` more layers behind those that `kinds` and `kindOf` say.
+  void addLayers(const LayerKind &kind, int64_t count = 1);
+
   /// Matrices of an MLP: 3 with a gate, else 2.
   int64_t matrices() const { return gated ? 3 : 2; }
 

@@ -96,11 +96,7 @@ Status readLayers(const TextLines &lines, const TextLine &line,
   kind.experts = experts == 1;
   if (int64_t(model.kindOf.size()) + count > mostLayers)
     return lines.errorAt(line[1], "there are more layers than 2^20");
-  auto found = std::ranges::find(model.kinds, kind);
-  model.kindOf.insert(model.kindOf.end(), size_t(count),
-                      uint32_t(found - model.kinds.begin()));
-  if (found == model.kinds.end())
-    model.kinds.push_back(kind);
+  model.addLayers(kind, count);
   return okStatus();
 }
 
