@@ -69,7 +69,6 @@ func::FuncOp EvaluateBuilder::copy(func::FuncOp function, StringRef name) {
   func::FuncOp result = function.clone();
   result.setName(name);
   symbols.insert(result, std::next(Block::iterator(function)));
-  SmallVector<Operation *> unused;
   result.walk([&](Operation *op) {
     if (auto dropout = dyn_cast<DropoutOp>(op)) {
       dropout.getResult().replaceAllUsesWith(dropout.getInput());
@@ -79,10 +78,12 @@ func::FuncOp EvaluateBuilder::copy(func::FuncOp function, StringRef name) {
       attention.getInstanceMutable().clear();
     } else if (auto router = dyn_cast<RouterOp>(op)) {
       Value bias = router.getBias();
-      if (bias && bias.getDefiningOp<SinkhornOp>())
-        router.getBiasMutable().clear();
-    } else if (isa<SinkhornOp>(op)) {
-      unused.push_back(op);
+      auto sinkhorn = bias ? bias.getDefiningOp<SinkhornOp>() : SinkhornOp();
+      if (!sinkhorn)
+        return;
+      router.getBiasMutable().clear();
+      if (sinkhorn->use_empty())
+        sinkhorn.erase();
     } else if (isa<AccumulateOp>(op)) {
       op->erase();
     } else if (auto call = dyn_cast<func::CallOp>(op)) {
@@ -90,8 +91,6 @@ func::FuncOp EvaluateBuilder::copy(func::FuncOp function, StringRef name) {
         call.setCallee(counterpart(callee));
     }
   });
-  for (Operation *op : unused)
-    op->erase();
   return result;
 }
 

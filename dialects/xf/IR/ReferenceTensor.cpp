@@ -42,19 +42,22 @@ double hocket::xf::roundTo(mlir::Type elementType, double value) {
   return rounded.convertToDouble();
 }
 
+uint32_t EvaluationContext::randomWord(uint32_t stream, int64_t elements,
+                                       int64_t index) const {
+  kernels::RandomStream random{seed, stream, step};
+  return kernels::randomWord(random, microbatch * elements + index);
+}
+
 double EvaluationContext::keepScale(double probability, uint32_t stream,
                                     int64_t elements, int64_t index) const {
   if (probability <= 0)
     return 1;
-  kernels::RandomStream random{seed, stream, step};
-  uint32_t word = kernels::randomWord(random, microbatch * elements + index);
-  bool kept = word >= kernels::dropoutThreshold(probability);
+  bool kept = randomWord(stream, elements, index) >=
+              kernels::dropoutThreshold(probability);
   return kept ? 1 / (1 - probability) : 0;
 }
 
 double EvaluationContext::jitter(double width, uint32_t stream,
                                  int64_t elements, int64_t index) const {
-  kernels::RandomStream random{seed, stream, step};
-  return kernels::jitterOf(
-      kernels::randomWord(random, microbatch * elements + index), width);
+  return kernels::jitterOf(randomWord(stream, elements, index), width);
 }

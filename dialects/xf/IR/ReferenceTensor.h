@@ -74,6 +74,9 @@ struct EvaluationContext {
   /// What jitter of half width `width` scales the element by.
   double jitter(double width, uint32_t stream, int64_t elements,
                 int64_t index) const;
+
+private:
+  uint32_t randomWord(uint32_t stream, int64_t elements, int64_t index) const;
 };
 
 } // namespace hocket::xf

@@ -102,12 +102,13 @@ static std::vector<int64_t> chooseExperts(RouterOp op, Row biased) {
 
 /// What decides with a bias: scores and the bias, or logits and their
 /// sequence's.
-static Row biasedOf(RouterOp op, Tensors operands, int64_t token) {
-  Row row = logitsOf(operands[0], token);
+static Row biasedOf(RouterOp op, Tensors operands, int64_t token,
+                    const Row &scores) {
+  bool bySequence =
+      cast<RankedTensorType>(op.getBias().getType()).getRank() > 1;
+  Row row = bySequence ? logitsOf(operands[0], token) : scores;
   auto first = operands[1].values.begin();
-  if (cast<RankedTensorType>(op.getBias().getType()).getRank() == 1) {
-    row = scoresOf(row, op.getScores());
-  } else {
+  if (bySequence) {
     int64_t width = operands[0].dim(-1);
     int64_t each = operands[0].size() / width / operands[1].dim(0);
     first += token / each * width;
@@ -126,7 +127,7 @@ LogicalResult RouterOp::evaluate(EvaluationContext &, Tensors operands,
     Row scores = scoresOf(logitsOf(operands[0], t), getScores());
     Row biased = scores;
     if (getBias())
-      biased = biasedOf(*this, operands, t);
+      biased = biasedOf(*this, operands, t, scores);
     std::vector<int64_t> chosen = chooseExperts(*this, biased);
     double sum = tiny;
     for (int64_t expert : chosen)
