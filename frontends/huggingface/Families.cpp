@@ -40,10 +40,13 @@ static constexpr Row gpt2Rows[] = {
       {"initializer_range", "model.initializer.stddev"},                       \
       {"tie_word_embeddings", "model.tied_embeddings"}
 
+#define HOCKET_ATTENTION_BIAS_ROWS                                             \
+  {"attention_bias", "model.attention_qkv_bias"},                              \
+      {"attention_bias", "model.attention_out_bias"}
+
 static constexpr Row llamaRows[] = {
     HOCKET_LLAMA_ROWS,
-    {"attention_bias", "model.attention_qkv_bias"},
-    {"attention_bias", "model.attention_out_bias"},
+    HOCKET_ATTENTION_BIAS_ROWS,
     {"mlp_bias", "model.mlp_bias"},
 };
 static constexpr Row mistralRows[] = {
@@ -60,29 +63,25 @@ static constexpr Row qwen2Rows[] = {HOCKET_LLAMA_ROWS};
 // OLMo 2's, too.
 static constexpr Row qwen3Rows[] = {
     HOCKET_LLAMA_ROWS,
-    {"attention_bias", "model.attention_qkv_bias"},
-    {"attention_bias", "model.attention_out_bias"},
+    HOCKET_ATTENTION_BIAS_ROWS,
 };
 // transformers has a cap of Gemma 3's scores in its configs and does not apply
 // it.
 static constexpr Row gemma3Rows[] = {
     HOCKET_LLAMA_ROWS,
-    {"attention_bias", "model.attention_qkv_bias"},
-    {"attention_bias", "model.attention_out_bias"},
+    HOCKET_ATTENTION_BIAS_ROWS,
     {"final_logit_softcapping", "model.logit_softcap"},
 };
 static constexpr Row gemma2Rows[] = {
     HOCKET_LLAMA_ROWS,
-    {"attention_bias", "model.attention_qkv_bias"},
-    {"attention_bias", "model.attention_out_bias"},
+    HOCKET_ATTENTION_BIAS_ROWS,
     {"attn_logit_softcapping", "model.attention_softcap"},
     {"final_logit_softcapping", "model.logit_softcap"},
 };
 // The number of experts has two names; published configs have the first.
 static constexpr Row qwen3MoeRows[] = {
     HOCKET_LLAMA_ROWS,
-    {"attention_bias", "model.attention_qkv_bias"},
-    {"attention_bias", "model.attention_out_bias"},
+    HOCKET_ATTENTION_BIAS_ROWS,
     {"num_experts", "model.moe.experts"},
     {"num_local_experts", "model.moe.experts"},
     {"num_experts_per_tok", "model.moe.top_k"},
@@ -101,8 +100,7 @@ static constexpr Row qwen2MoeRows[] = {
 };
 static constexpr Row graniteRows[] = {
     HOCKET_LLAMA_ROWS,
-    {"attention_bias", "model.attention_qkv_bias"},
-    {"attention_bias", "model.attention_out_bias"},
+    HOCKET_ATTENTION_BIAS_ROWS,
     {"mlp_bias", "model.mlp_bias"},
     {"embedding_multiplier", "model.embedding_scale"},
     {"residual_multiplier", "model.residual_scale"},
@@ -128,8 +126,7 @@ static constexpr Row nemotronRows[] = {
     HOCKET_LAYER_NORM_ROWS("norm_eps"),
     {"head_dim", "model.head_dim"},
     {"partial_rotary_factor", "model.rope.rotary_percent"},
-    {"attention_bias", "model.attention_qkv_bias"},
-    {"attention_bias", "model.attention_out_bias"},
+    HOCKET_ATTENTION_BIAS_ROWS,
     {"mlp_bias", "model.mlp_bias"},
 };
 static constexpr Row stablelmRows[] = {
@@ -166,8 +163,7 @@ static constexpr Row gptNeoxRows[] = {
     {"layer_norm_eps", "model.norm_eps"},
     {"rotary_pct", "model.rope.rotary_percent"},
     {"rotary_emb_base", "model.rope.theta"},
-    {"attention_bias", "model.attention_qkv_bias"},
-    {"attention_bias", "model.attention_out_bias"},
+    HOCKET_ATTENTION_BIAS_ROWS,
     {"attention_dropout", "model.dropout.attention"},
     {"hidden_dropout", "model.dropout.residual"},
     {"hidden_dropout", "model.dropout.embedding"},
@@ -203,8 +199,7 @@ static constexpr Row bambaRows[] = {
     {"intermediate_size", "model.ffn", true},
     {"rms_norm_eps", "model.norm_eps"},
     {"rope_theta", "model.rope.theta"},
-    {"attention_bias", "model.attention_qkv_bias"},
-    {"attention_bias", "model.attention_out_bias"},
+    HOCKET_ATTENTION_BIAS_ROWS,
     {"mlp_bias", "model.mlp_bias"},
     {"mamba_n_heads", "model.state_space.heads"},
     {"mamba_d_head", "model.state_space.head_dim", false, true},
@@ -218,6 +213,7 @@ static constexpr Row bambaRows[] = {
     {"initializer_range", "model.initializer.stddev"},
     {"tie_word_embeddings", "model.tied_embeddings"},
 };
+#undef HOCKET_ATTENTION_BIAS_ROWS
 
 // The number of layers is that of the letters. The least step is one of first
 // steps, too.
