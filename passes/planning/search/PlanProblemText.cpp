@@ -72,6 +72,7 @@ std::vector<Flag> flagsOf(PlanProblem &problem) {
           {"parallel-branches", &model.parallelBranches},
           {"one-norm", &model.oneNorm},
           {"capped-logits", &model.cappedLogits},
+          {"input-jitter", &model.inputJitter},
           {"bidirectional", &model.bidirectional}};
 }
 

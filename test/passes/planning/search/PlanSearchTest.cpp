@@ -235,6 +235,16 @@ TEST(PlanProblemText, ReadsBack) {
   }
 }
 
+TEST(PlanProblemText, ReadsBackWhatIsKeptBesides) {
+  PlanProblem problem = writtenProblem();
+  problem.cost.model.cappedLogits = problem.cost.model.inputJitter = true;
+  std::string text = writePlanProblem(problem);
+  StatusOr<PlanProblem> read = readPlanProblem("p", text);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_TRUE(read->cost.model.cappedLogits);
+  EXPECT_TRUE(read->cost.model.inputJitter);
+}
+
 /// Layers of several kinds, each run of them on a line.
 TEST(PlanProblemText, ReadsBackKinds) {
   PlanProblem problem;
