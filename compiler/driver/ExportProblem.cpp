@@ -11,6 +11,7 @@
 #include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
+#include "passes/xf/Passes.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -36,6 +37,14 @@ static Status checkAxes(const plan::ParallelPlan &plan) {
   return okStatus();
 }
 
+static Status runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
+  PassManager manager(module.getContext());
+  manager.addPass(std::move(pass));
+  DiagnosticText diagnostics(*module.getContext());
+  return succeeded(manager.run(module)) ? okStatus()
+                                        : internalError(diagnostics.text());
+}
+
 /// Puts the plan's mesh and seeds into `module`.
 static Status placePlan(ModuleOp module) {
   HOCKET_RETURN_IF_ERROR(checkAxes(plan::planOf(module)));
@@ -44,11 +53,7 @@ static Status placePlan(ModuleOp module) {
   if (routes.wasInterrupted())
     return invalidArgument("strategies are chosen for plans of models without "
                            "experts; write --axes for a bound");
-  PassManager manager(module.getContext());
-  manager.addPass(createConvertXfToDist());
-  DiagnosticText diagnostics(*module.getContext());
-  return succeeded(manager.run(module)) ? okStatus()
-                                        : internalError(diagnostics.text());
+  return runPass(module, createConvertXfToDist());
 }
 
 /// As many devices in the mesh as in the cluster.
@@ -82,7 +87,9 @@ hocket::exportProblem(CompileRequest request, dist::StrategyExport options) {
   if (!module)
     return internalError(request.input + ": its xf IR cannot be read again");
   // 2. The mesh.
-  Status placed = options.isPlan() ? placePlan(*module) : okStatus();
+  Status placed = runPass(*module, xf::createXfSizeMicrobatch());
+  if (placed.ok() && options.isPlan())
+    placed = placePlan(*module);
   if (placed.ok())
     placed = checkDevices(*module, options);
   if (!placed.ok())

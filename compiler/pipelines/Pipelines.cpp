@@ -82,6 +82,8 @@ static void addXfPasses(OpPassManager &manager) {
 /// Where each shard lives.
 static void addDistPasses(OpPassManager &manager,
                           const PipelineOptions &options) {
+  // The plan's say begins here: with how much is computed at a time.
+  manager.addPass(xf::createXfSizeMicrobatch());
   ConvertXfToDistOptions placed;
   placed.leastPart = options.leastPart;
   manager.addPass(createConvertXfToDist(placed));

@@ -129,8 +129,8 @@ def VerifyDist : Pass<"verify-dist", "::mlir::ModuleOp"> {
   let description = [{
     Beyond what each op checks: the mesh is that of the module's plan (D20), every
     variable has the type that its sharding leaves on a device (D22), nothing is
-    left that partitioning takes away (D23), and no collective crosses between
-    stages (D24).
+    left that partitioning takes away (D23), no collective crosses between
+    stages (D24), and a microbatch is what the plan's data ranks compute (D27).
 
     ```mlir
     dist.mesh @mesh ["dp"] sizes [2]

@@ -95,12 +95,26 @@ LogicalResult verifyAxes(ModuleOp module) {
   return failure(walk.wasInterrupted());
 }
 
+/// D27: a microbatch is what all data ranks of the plan compute at a time.
+LogicalResult verifyBatch(ModuleOp module) {
+  if (!module->hasAttr(plan::stepAttrName))
+    return success();
+  plan::ParallelPlan plan = plan::planOf(module);
+  for (auto training : module.getOps<xf::TrainingOp>())
+    if (int64_t(training.getMicroBatchSize()) != plan.microBatch * plan.dp)
+      return training.emitOpError("D27: a microbatch has ")
+             << training.getMicroBatchSize() << " sequences, but the plan's "
+             << plan.dp << " data ranks compute " << plan.microBatch << " each";
+  return success();
+}
+
 struct VerifyDist : dist::impl::VerifyDistBase<VerifyDist> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     FailureOr<MeshOp> mesh = verifyMesh(module);
     if (failed(mesh) || failed(verifyVariables(module, Mesh(*mesh))) ||
-        failed(verifyLevel(module)) || failed(verifyAxes(module)))
+        failed(verifyLevel(module)) || failed(verifyAxes(module)) ||
+        failed(verifyBatch(module)))
       signalPassFailure();
     markAllAnalysesPreserved();
   }

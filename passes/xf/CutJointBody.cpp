@@ -14,6 +14,13 @@
 using namespace mlir;
 using namespace hocket::xf;
 
+/// Whether `op` only moves rows between runs, of which the plan has no more
+/// than one: its result is its operand.
+static bool isIdentity(Operation *op, const RecomputePolicy &policy) {
+  return !policy.sharesExperts &&
+         isa<ExchangeRowsOp, ReturnRowsOp, ExpertSegmentsOp>(op);
+}
+
 /// What is never worth keeping: views, constants, variables (which do not
 /// change within a step's microbatch), narrow values made wide, what arguments
 /// are in blocks of 8 bits (weights are arguments), and norms, whose gradient
@@ -40,9 +47,15 @@ public:
   CutCounts counts;
 
 private:
-  bool computesAgain(Operation *op) const {
-    return isNeverKept(op) || options.policy.computesAgain(op);
+  bool isForNothing(Operation *op) const {
+    return isNeverKept(op) || isIdentity(op, options.policy);
   }
+  bool computesAgain(Operation *op) const {
+    return isForNothing(op) || options.policy.computesAgain(op);
+  }
+  /// Requires what `op` reads. What an identity reads beside its rows can wait:
+  /// residuals stand in the order in which others ask for them.
+  void requireOperands(Operation *op);
 
   /// Notes what the backward half needs for `value`: an argument, a residual,
   /// or the operands of what is computed again.
@@ -64,6 +77,7 @@ private:
   DenseSet<Value> seen;
   std::vector<unsigned> arguments;
   SmallVector<Value> residuals;
+  SmallVector<Value> later;
   IRMapping mapping;
 };
 } // namespace
@@ -83,18 +97,28 @@ void Cutter::require(Value value) {
     residuals.push_back(value);
     return;
   }
-  for (Value operand : op->getOperands())
-    require(operand);
+  requireOperands(op);
+}
+
+void Cutter::requireOperands(Operation *op) {
+  if (!isIdentity(op, options.policy)) {
+    for (Value operand : op->getOperands())
+      require(operand);
+    return;
+  }
+  require(op->getOperand(0));
+  llvm::append_range(later, op->getOperands().drop_front());
 }
 
 void Cutter::collectRequirements() {
   Operation *end = joint.function.front().getTerminator();
   for (Operation *op = joint.firstAppended(); op != end; op = op->getNextNode())
-    for (Value operand : op->getOperands())
-      require(operand);
+    requireOperands(op);
   for (Value gradient : joint.argumentGradients)
     if (gradient)
       require(gradient);
+  while (!later.empty())
+    require(later.pop_back_val());
   if (options.allArguments) {
     arguments.resize(joint.numArguments);
     for (unsigned i = 0; i < joint.numArguments; ++i)
@@ -134,7 +158,7 @@ void Cutter::materialise(Value value, OpBuilder &builder) {
   for (Value operand : op->getOperands())
     materialise(operand, builder);
   Operation *copy = builder.clone(*op, mapping);
-  if (isNeverKept(op))
+  if (isForNothing(op))
     return;
   copy->setAttr("recomputed", builder.getUnitAttr());
   ++counts.recomputed;

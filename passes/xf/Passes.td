@@ -252,14 +252,35 @@ def XfBuildStep : Pass<"xf-build-step", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
 }
 
+def XfSizeMicrobatch : Pass<"xf-size-microbatch", "::mlir::ModuleOp"> {
+  let summary = "gives tensors the sizes that the plan has for them";
+  let description = [{
+    A model is written for any number of sequences at a time, as a front end
+    does it for one, and for one run of tokens that has all experts. This pass
+    gives dims of sequences as many as all data ranks of the plan compute at a
+    time, or serve, experts as many runs and as much room as the ranks have, and
+    the training its number of microbatches. It follows dims by the ops' factor
+    rules, so a new op needs nothing here. It is the first thing that happens
+    beyond `xf`; where the module has no plan, nothing does.
+
+    ```mlir
+    %y = xf.linear %x, %w : (tensor<1x256x64xf32>, tensor<64x64xf32>) -> tensor<1x256x64xf32>
+    // With dp=4,mbs=2 it becomes
+    %y = xf.linear %x, %w : (tensor<8x256x64xf32>, tensor<64x64xf32>) -> tensor<8x256x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::hocket::xf::XfDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 def VerifyXf : Pass<"verify-xf", "::mlir::ModuleOp"> {
   let summary = "checks that a module is a whole training step";
   let description = [{
     Beyond what each op checks: there is one training and one step (X61), functions
     hold ops of this level (X62), every parameter that is not frozen has one
     gradient (X63), and the step adds to every gradient and writes every such
-    parameter and all of the optimizer's state (X64), and a microbatch is what the plan's data ranks compute
-    (X65).
+    parameter and all of the optimizer's state (X64), and a step's sequences are some number of times what the
+    plan's data ranks compute at a time (X65).
 
     ```mlir
     xf.variable @w : tensor<8xf32> {kind = #xf.variable_kind<parameter>} // error: X63: has 0 gradients

@@ -93,7 +93,8 @@ RecomputeModules hocket::xf::modulesOf(Operation *op) {
 
 RecomputePolicy RecomputePolicy::of(const plan::ParallelPlan &plan) {
   bool byStage = plan.recomputeBlock || plan.recomputeLayers != 1;
-  RecomputePolicy policy{plan.recompute, plan.modulesAgain(/*compiled=*/true)};
+  RecomputePolicy policy{plan.recompute, plan.modulesAgain(/*compiled=*/true),
+                         plan.ep > 1};
   if (policy.recompute == Recompute::Auto ||
       (policy.recompute == Recompute::Full && byStage))
     policy.recompute = Recompute::None;

@@ -22,6 +22,8 @@ struct RecomputePolicy {
   plan::Recompute recompute = plan::Recompute::None;
   /// With Recompute::Selective.
   plan::RecomputeModules modules;
+  /// Whether ranks share the experts out, so that rows travel.
+  bool sharesExperts = false;
 
   /// What is computed again in all layers alike. What differs from stage to
   /// stage is decided once these are known (pipe-recompute).

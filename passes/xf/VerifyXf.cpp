@@ -81,16 +81,24 @@ LogicalResult verifyUse(ModuleOp module, VariableKind kind, StringRef what) {
   return success();
 }
 
-/// X65: a microbatch is what all data ranks of the plan compute at a time.
+/// X65: a step is some number of times what all data ranks of the plan compute
+/// at a time.
 LogicalResult verifyBatch(ModuleOp module) {
   if (!module->hasAttr(plan::stepAttrName))
     return success();
   plan::ParallelPlan plan = plan::planOf(module);
-  for (auto training : module.getOps<TrainingOp>())
-    if (int64_t(training.getMicroBatchSize()) != plan.microBatch * plan.dp)
-      return training.emitOpError("X65: a microbatch has ")
-             << training.getMicroBatchSize() << " sequences, but the plan's "
-             << plan.dp << " data ranks compute " << plan.microBatch << " each";
+  for (auto training : module.getOps<TrainingOp>()) {
+    SmallVector<int64_t> batches{int64_t(training.getGlobalBatchSize())};
+    if (training.getBatchSizes())
+      for (auto row : training.getBatchSizes()->getAsRange<BatchSizeAttr>())
+        batches.push_back(row.getSize());
+    for (int64_t batch : batches)
+      if (batch % (plan.microBatch * plan.dp) != 0)
+        return training.emitOpError("X65: a step has ")
+               << batch << " sequences, which the plan's " << plan.dp
+               << " data ranks cannot share, " << plan.microBatch
+               << " each at a time";
+  }
   return success();
 }
 

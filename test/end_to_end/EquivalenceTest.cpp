@@ -18,6 +18,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
 using namespace hocket;
 using namespace hocket::test;
 
@@ -387,8 +390,87 @@ TEST_P(Equivalence, TrainsAsTheReference) {
                 choice.band.loss);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Families, Equivalence, testing::ValuesIn(cases),
-    [](const testing::TestParamInfo<EquivalenceCase> &info) {
-      return std::string(info.param.name);
-    });
+static std::string nameOf(const testing::TestParamInfo<EquivalenceCase> &info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Equivalence, testing::ValuesIn(cases),
+                         nameOf);
+
+//===----------------------------------------------------------------------===//
+// As front ends write it
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The rows of `batches`, each a batch of its own. All labels count, so that
+/// the mean of a microbatch is the mean over its sequences.
+std::vector<data::Batch> sequencesOf(std::vector<data::Batch> &batches) {
+  std::vector<data::Batch> result;
+  for (data::Batch &batch : batches) {
+    std::ranges::replace(batch.labels, -1, 0);
+    for (size_t i = 0; i < batch.tokens.size(); i += batch.sequenceLength) {
+      auto row = [&](const std::vector<int32_t> &values) {
+        auto first = values.begin() + ptrdiff_t(i);
+        return std::vector<int32_t>(first,
+                                    first + ptrdiff_t(batch.sequenceLength));
+      };
+      data::Batch one;
+      one.sequenceLength = batch.sequenceLength;
+      one.tokens = row(batch.tokens), one.labels = row(batch.labels);
+      one.positions = row(batch.positions);
+      one.tokenTypes = row(batch.tokenTypes);
+      one.keyCounts = row(batch.keyCounts);
+      one.sentenceLabels = row(batch.sentenceLabels);
+      result.push_back(std::move(one));
+    }
+  }
+  return result;
+}
+
+/// Those of f32: nothing is rounded, and no scale is that of a microbatch.
+std::vector<EquivalenceCase> plainCases() {
+  std::vector<EquivalenceCase> result;
+  for (const EquivalenceCase &choice : cases)
+    if (std::string(choice.training).find("precision") == std::string::npos &&
+        std::string(choice.model).find("MICROBATCH") == std::string::npos)
+      result.push_back(choice);
+  return result;
+}
+
+class OneSequence : public testing::TestWithParam<EquivalenceCase> {};
+
+} // namespace
+
+/// `xf` is written for one sequence at a time: the same step, to the rounding
+/// of f64, as with the microbatch of the plan.
+TEST_P(OneSequence, IsTheStepOfAnyMicrobatch) {
+  std::string spec = specOf(GetParam());
+  CompileChoice how{GetParam().overrides};
+  program::Program program = compileProgram(spec, how);
+  Feed feed(program);
+  CompiledModel compiled(std::move(program));
+  ASSERT_TRUE(compiled.valid);
+  ModelState first = compiled.state();
+  std::string text = compileXf(spec, how);
+  ReferenceModel sized(text, 77, xf::Rounding::None, first);
+  ReferenceModel written(text, 77, xf::Rounding::None, first,
+                         Microbatch::OneSequence);
+  ASSERT_TRUE(sized.valid && written.valid);
+  for (uint64_t step = 0; step < 2; ++step) {
+    std::vector<data::Batch> batches = feed.step(step);
+    std::vector<data::Batch> sequences = sequencesOf(batches);
+    auto mean = [](const std::vector<double> &losses) {
+      return std::accumulate(losses.begin(), losses.end(), 0.0) /
+             double(losses.size());
+    };
+    StepNumbers one = written.run(step, 0.01, sequences);
+    StepNumbers all = sized.run(step, 0.01, batches);
+    EXPECT_EQ(one.losses.size(), sequences.size());
+    EXPECT_NEAR(mean(one.losses), mean(all.losses), 1e-12 * mean(all.losses));
+  }
+  compareStates(written.state(), sized.state(), first, 1e-9);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, OneSequence, testing::ValuesIn(plainCases()),
+                         nameOf);

@@ -10,9 +10,11 @@
 #include "dialects/xf/IR/HostInputs.h"
 #include "dialects/xf/IR/Xf.h"
 #include "dialects/xf/reference/Interpreter.h"
+#include "passes/xf/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +26,8 @@ using namespace hocket::test;
 using xf::ReferenceTensor;
 
 ReferenceModel::ReferenceModel(const std::string &text, uint64_t seed,
-                               xf::Rounding rounding, const ModelState &state) {
+                               xf::Rounding rounding, const ModelState &state,
+                               Microbatch microbatch) {
   context.loadDialect<plan::PlanDialect, xf::XfDialect, func::FuncDialect,
                       arith::ArithDialect>();
   module = parseSourceString<ModuleOp>(text, &context);
@@ -34,6 +37,11 @@ ReferenceModel::ReferenceModel(const std::string &text, uint64_t seed,
   evaluation.seed = seed;
   evaluation.rounding = rounding;
   valid = true;
+  if (microbatch == Microbatch::OfPlan) {
+    PassManager passes(&context);
+    passes.addPass(xf::createXfSizeMicrobatch());
+    valid = succeeded(passes.run(*module));
+  }
   fill(state);
   if (auto prepare = module->lookupSymbol<func::FuncOp>("prepare"))
     valid &= succeeded(xf::interpret(prepare, {}, evaluation));

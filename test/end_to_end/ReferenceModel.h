@@ -22,12 +22,17 @@
 
 namespace hocket::test {
 
+/// How many sequences a model computes at a time: what its plan says, or one,
+/// as front ends write it.
+enum class Microbatch { OfPlan, OneSequence };
+
 class ReferenceModel {
 public:
   /// `text` is a module of level xf. Variables start with the values of
   /// `state`. Not `valid` if one has none there, or another size.
   ReferenceModel(const std::string &text, uint64_t seed, xf::Rounding rounding,
-                 const ModelState &state);
+                 const ModelState &state,
+                 Microbatch microbatch = Microbatch::OfPlan);
 
   StepNumbers run(uint64_t step, double learningRate,
                   const std::vector<data::Batch> &batches);

@@ -200,10 +200,19 @@ class CommandLineTest(unittest.TestCase):
         # The specification in the executable says it too.
         self.assertIn(b"tensor_parallel: 2", program.read_bytes())
         self.assertIn(b"devices: 2", program.read_bytes())
-        for wrong, message in (("tp=5", "S22: plan.tensor_parallel is 5, which does not"),
-                               ("mbs=1", "X65: a microbatch has")):  # fmt: skip
-            text.write_text(module.replace(plan, wrong))
-            self.refuses(2, message, "compile", text, "--compile-from=xf", "-o", program)
+        text.write_text(module.replace(plan, "tp=5"))
+        self.refuses(2, "S22: plan.tensor_parallel is 5, which does not",
+                     "compile", text, "--compile-from=xf", "-o", program)  # fmt: skip
+        # Nothing that it was before is left: not the size of a microbatch either.
+        for other in ("mbs=1", "dp=2,mbs=1", "pp=2,dp=2,tp=2,mbs=2"):
+            with self.subTest(other):
+                text.write_text(module.replace(plan, other))
+                at_once, later = self.folder / "at-once.mlir", self.folder / "later.mlir"
+                self.must("compile", self.spec, "--plan", other,
+                          "--compile-to=exec", "-o", at_once)  # fmt: skip
+                self.must("compile", text, "--compile-from=xf",
+                          "--compile-to=exec", "-o", later)  # fmt: skip
+                self.assertEqual(later.read_text(), at_once.read_text())
         # Later levels have been made for their plan.
         module, plan = dump("dist")
         text.write_text(module.replace(plan, plan.replace("tp=1", "tp=2")))

@@ -342,11 +342,18 @@ def Xf_ExchangeRowsOp : Xf_ModelOp<"exchange_rows"> {
     (`expert_segments`) has them; the other rows are 0. It is an error if a run
     is sent more rows than `bound`: none is dropped.
 
+    The bound follows from the plan (`xf-size-microbatch`): `room` times the even
+    share of what tokens choose, `top_k` experts each, where runs share the
+    experts out. A room of 0 is the default; without a `top_k` the bound stays as
+    it is written.
+
     ```mlir
     %y = xf.exchange_rows %x, %r, %s : (tensor<4x128x64xf32>, tensor<4x8x2xi32>, tensor<4x2x4x2xi32>) -> tensor<4x200x64xf32>
     ```
   }];
-  let arguments = (ins Xf_Tensor:$rows, Xf_Ids:$ranges, Xf_Ids:$segments);
+  let arguments = (ins Xf_Tensor:$rows, Xf_Ids:$ranges, Xf_Ids:$segments,
+                       DefaultValuedAttr<I64Attr, "0">:$top_k,
+                       DefaultValuedAttr<F64Attr, "0.0">:$room);
   let results = (outs Xf_Tensor:$result);
 }
 
@@ -354,13 +361,16 @@ def Xf_ReturnRowsOp : Xf_ModelOp<"return_rows"> {
   let summary = "rows back to the runs that they came from";
   let description = [{
     From `[G, bound, h]`, as `segments` has them, to `[G, R, h]`, as `ranges` has
-    them; the other rows are 0. The reverse and the adjoint of `exchange_rows`.
+    them; the other rows are 0. The reverse and the adjoint of `exchange_rows`,
+    whose `top_k` and `room` it has.
 
     ```mlir
     %y = xf.return_rows %x, %r, %s : (tensor<4x200x64xf32>, tensor<4x8x2xi32>, tensor<4x2x4x2xi32>) -> tensor<4x128x64xf32>
     ```
   }];
-  let arguments = (ins Xf_Tensor:$rows, Xf_Ids:$ranges, Xf_Ids:$segments);
+  let arguments = (ins Xf_Tensor:$rows, Xf_Ids:$ranges, Xf_Ids:$segments,
+                       DefaultValuedAttr<I64Attr, "0">:$top_k,
+                       DefaultValuedAttr<F64Attr, "0.0">:$room);
   let results = (outs Xf_Tensor:$result);
 }
 

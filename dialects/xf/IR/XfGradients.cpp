@@ -397,7 +397,8 @@ SmallVector<Value> ExchangeRowsOp::buildGradient(OpBuilder &builder,
                                                  ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());
   return {builder.create<ReturnRowsOp>(getLoc(), getRows().getType(), grad,
-                                       getRanges(), getSegments()),
+                                       getRanges(), getSegments(),
+                                       getTopKAttr(), getRoomAttr()),
           Value(), Value()};
 }
 
@@ -405,7 +406,8 @@ SmallVector<Value> ReturnRowsOp::buildGradient(OpBuilder &builder,
                                                ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());
   return {builder.create<ExchangeRowsOp>(getLoc(), getRows().getType(), grad,
-                                         getRanges(), getSegments()),
+                                         getRanges(), getSegments(),
+                                         getTopKAttr(), getRoomAttr()),
           Value(), Value()};
 }
 

@@ -390,14 +390,20 @@ def Xf_CastOp : Xf_ModelOp<"cast"> {
 def Xf_ConstantOp : Xf_ModelOp<"constant"> {
   let summary = "every element the same number";
   let description = [{
-    A tensor whose elements are all `value`.
+    A tensor whose elements are all `value`. One that is a share of the tokens of
+    a microbatch says so: where the plan computes n times as many sequences at a
+    time, the value is divided by n to the power of `per_sequences`.
 
     ```mlir
     %one = xf.constant {value = 1.0} : () -> tensor<f32>
     ```
   }];
-  let arguments = (ins F64Attr:$value);
+  let arguments = (ins F64Attr:$value,
+                       DefaultValuedAttr<I64Attr, "0">:$per_sequences);
   let results = (outs Xf_Tensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::FloatAttr":$value), [{
+    build($_builder, $_state, type, value, $_builder.getI64IntegerAttr(0));
+  }]>];
 }
 
 def Xf_CrossEntropyOp : Xf_ModelOp<"cross_entropy"> {

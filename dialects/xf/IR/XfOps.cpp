@@ -20,10 +20,11 @@ using namespace hocket::xf;
 // Folders
 //===----------------------------------------------------------------------===//
 
-/// True for a splat of `value`.
+/// True for a splat of `value`, and of that under every plan.
 static bool isSplat(Value tensor, double value) {
   auto constant = tensor.getDefiningOp<ConstantOp>();
-  return constant && constant.getValue().convertToDouble() == value;
+  return constant && constant.getPerSequences() == 0 &&
+         constant.getValue().convertToDouble() == value;
 }
 
 /// `value` if it has the type of the result, else nothing.

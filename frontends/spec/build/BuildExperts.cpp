@@ -46,7 +46,7 @@ RankedTensorType ModelBuilder::loadType() const {
 
 Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
   const Moe &moe = model.moe();
-  auto tokens = static_cast<double>(batch) * static_cast<double>(sequence);
+  auto tokens = static_cast<double>(sequence);
   auto experts = static_cast<double>(moe.experts());
   Value loss;
   if (moe.aux_loss() > 0) {
@@ -61,18 +61,18 @@ Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
         builder.create<xf::MultiplyOp>(location, sums.getType(), sums, counts);
     Value sum = builder.create<xf::SumLeadingOp>(location, tensor({}), terms);
     // Shares of the tokens that are summed over, and of their choices; the mean
-    // over as many such sums as there are.
-    double summed =
-        loadType().getRank() > 1 ? static_cast<double>(sequence) : tokens;
-    double choices = summed * static_cast<double>(moe.top_k());
+    // over as many such sums as there are. Those of a whole microbatch are of
+    // all its sequences.
+    double choices = tokens * static_cast<double>(moe.top_k());
     loss = scaled(sum, moe.aux_loss() * experts / (choices * tokens),
-                  "mlp.router.aux_loss", "model.moe.aux_loss");
+                  "mlp.router.aux_loss", "model.moe.aux_loss",
+                  /*perSequences=*/loadType().getRank() > 1 ? 1 : 2);
   }
   if (moe.z_loss() > 0) {
     Location location = at("mlp.router.z_loss", "model.moe.z_loss");
     Value sum = builder.create<xf::RouterZLossOp>(location, tensor({}), logits);
     sum = scaled(sum, moe.z_loss() / tokens, "mlp.router.z_loss",
-                 "model.moe.z_loss");
+                 "model.moe.z_loss", /*perSequences=*/1);
     loss =
         loss ? builder.create<xf::AddOp>(location, tensor({}), loss, sum) : sum;
   }
@@ -86,65 +86,56 @@ Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
 ModelBuilder::ExpertRows ModelBuilder::rowsOfExperts() {
   const Moe &moe = model.moe();
   int64_t experts = moe.experts(), hidden = model.hidden();
-  int64_t places = spec.plan().expert_parallel();
   ExpertRows rows;
-  // Where each token is a sequence of its own, there is room for it with every
-  // expert: few rows more, and a device knows beforehand how many travel.
-  bool alone = serving.isOn && places > 1;
-  rows.capacity = alone ? 1 : std::min(expertCapacity(spec), sequence);
-  rows.sent = rows.held = {experts, batch, rows.capacity, hidden};
-  if (rows.capacity > 0)
+  rows.capacity = std::min(expertCapacity(spec), sequence);
+  if (rows.capacity > 0) {
+    rows.shape = {experts, batch, rows.capacity, hidden};
     return rows;
-  rows.positions = positionRuns(spec);
-  int64_t runs = spec.plan().data_parallel() * rows.positions;
-  int64_t tokens = batch * sequence / runs;
-  rows.ranges = RankedTensorType::get({runs, experts, 2}, builder.getI32Type());
-  rows.sent = rows.held = {runs, tokens * moe.top_k(), hidden};
-  if (places == 1)
-    return rows;
-  rows.segments = RankedTensorType::get({runs, places, experts / places, 2},
-                                        builder.getI32Type());
-  rows.expected = rows.sent[1];
-  rows.held[1] = expertRowsBound(spec, tokens);
+  }
+  rows.shape = {1, batch * sequence * moe.top_k(), hidden};
+  rows.ranges = RankedTensorType::get({1, experts, 2}, builder.getI32Type());
+  rows.segments =
+      RankedTensorType::get({1, 1, experts, 2}, builder.getI32Type());
   return rows;
 }
 
-/// The chosen experts' results, by weight. Without a capacity the tokens of
-/// each rank are ordered by themselves, and rows go to the ranks that hold
-/// their experts, and back.
+/// The chosen experts' results, by weight. Without a capacity rows go to the
+/// runs of tokens that hold their experts, and back: of the one run that there
+/// is here to itself.
 Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
   Location location = at("mlp.experts", "model.moe");
+  const Moe &moe = model.moe();
   ExpertRows form = rowsOfExperts();
   auto order = builder.create<xf::ExpertOrderOp>(
       location, choice.getType(), form.ranges, choice,
-      builder.getI64IntegerAttr(model.moe().experts()),
-      builder.getI64IntegerAttr(form.capacity),
-      builder.getI64IntegerAttr(form.positions));
-  Value ranges = order.getRanges(), where = ranges;
+      builder.getI64IntegerAttr(moe.experts()),
+      builder.getI64IntegerAttr(form.capacity), builder.getI64IntegerAttr(1));
+  Value ranges = order.getRanges(), where;
   Value rows =
-      builder.create<xf::DispatchOp>(location, tensor(form.sent), tokens,
-                                     order.getSlots(), Value(), form.positions);
-  if (form.segments) {
+      builder.create<xf::DispatchOp>(location, tensor(form.shape), tokens,
+                                     order.getSlots(), /*weights=*/Value(), 1);
+  IntegerAttr topK = builder.getI64IntegerAttr(moe.top_k());
+  FloatAttr room = real(moe.expert_capacity_bound());
+  if (ranges) {
     where =
         builder.create<xf::ExpertSegmentsOp>(location, form.segments, ranges);
-    rows = builder.create<xf::ExchangeRowsOp>(location, tensor(form.held), rows,
-                                              ranges, where);
+    rows = builder.create<xf::ExchangeRowsOp>(location, rows.getType(), rows,
+                                              ranges, where, topK, room);
   }
   rows = buildMlp(rows, [&](Value x, StringRef name) -> Value {
     std::string full = ("mlp.experts." + name).str();
-    SmallVector<int64_t> result(form.held);
-    result.back() = name == "down" ? model.hidden() : model.moe().ffn();
+    SmallVector<int64_t> result(form.shape);
+    result.back() = name == "down" ? model.hidden() : moe.ffn();
     return builder.create<xf::GroupedLinearOp>(
         at(full, "model.moe"), tensor(result), x,
         parameters.lookup(full + ".weight"), where,
-        builder.getI64IntegerAttr(form.expected), xf::Fp8RecipeAttr());
+        builder.getI64IntegerAttr(0), xf::Fp8RecipeAttr());
   });
-  if (form.segments)
-    rows = builder.create<xf::ReturnRowsOp>(location, tensor(form.sent), rows,
-                                            ranges, where);
+  if (ranges)
+    rows = builder.create<xf::ReturnRowsOp>(location, tensor(form.shape), rows,
+                                            ranges, where, topK, room);
   return builder.create<xf::CombineOp>(location, tokens.getType(), rows,
-                                       order.getSlots(), weights,
-                                       form.positions);
+                                       order.getSlots(), weights, 1);
 }
 
 /// The experts of every token: one MLP, as wide as all of them.

@@ -138,12 +138,13 @@ Value ModelBuilder::norm(Value input, const std::string &name) {
 }
 
 Value ModelBuilder::scaled(Value input, double factor, StringRef name,
-                           std::string_view field) {
-  if (factor == 1)
+                           std::string_view field, int64_t perSequences) {
+  if (factor == 1 && perSequences == 0)
     return input;
   Location location = at(name, field);
   Value constant =
-      builder.create<xf::ConstantOp>(location, tensor({}), real(factor));
+      builder.create<xf::ConstantOp>(location, tensor({}), real(factor),
+                                     builder.getI64IntegerAttr(perSequences));
   return builder.create<xf::MultiplyOp>(location, input.getType(), input,
                                         constant);
 }

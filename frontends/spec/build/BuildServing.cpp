@@ -134,16 +134,16 @@ void ModelBuilder::outputLabels(Value input, Value labels) {
 void ModelBuilder::buildServing() {
   FlatSymbolRefAttr functions[2];
   if (entries.generate) {
-    int64_t ranks = spec.plan().data_parallel();
     int64_t chunk = entries.prefillTokens > 0
                         ? entries.prefillTokens
                         : std::min(defaultPrefillTokens, sequence);
     serving.isOn = true;
-    serving.rows = batch;
+    // Of each data rank (xf-size-microbatch).
+    serving.rows = spec.training().micro_batch_size();
     serving.length = sequence;
     serving.tablePages = (sequence + pagePositions - 1) / pagePositions;
     declareCaches();
-    buildServingFunction("prefill", chunk * ranks);
+    buildServingFunction("prefill", chunk);
     buildServingFunction("decode", serving.rows);
     for (auto [i, name] : {std::pair{0, "prefill"}, {1, "decode"}})
       functions[i] = FlatSymbolRefAttr::get(builder.getContext(), name);

@@ -219,9 +219,8 @@ void spec::buildTraining(const Spec &spec, OpBuilder &builder,
   MLIRContext *context = builder.getContext();
   builder.create<xf::TrainingOp>(
       location, builder.getStringAttr(spec.name()),
-      // The program is global: a microbatch is what all data ranks compute.
-      builder.getI64IntegerAttr(training.micro_batch_size() *
-                                spec.plan().data_parallel()),
+      // One sequence at a time, as the functions have it.
+      builder.getI64IntegerAttr(1),
       builder.getI64IntegerAttr(training.global_batch_size()),
       builder.getI64IntegerAttr(training.sequence_length()),
       optimizerAttr(training.optimizer(), builder),

@@ -40,8 +40,6 @@ public:
       : spec(loaded.spec), model(loaded.spec.model()), layers(model),
         locations(loaded.locations), entries(entries), builder(&context),
         f32(builder.getF32Type()),
-        batch(loaded.spec.training().micro_batch_size() *
-              loaded.spec.plan().data_parallel()),
         sequence(loaded.spec.training().sequence_length()) {}
 
   mlir::OwningOpRef<mlir::ModuleOp> build();
@@ -104,14 +102,11 @@ private:
   mlir::Value buildExperts(mlir::Value input);
   mlir::Value buildSharedExperts(mlir::Value input);
   mlir::Value jittered(mlir::Value input);
-  /// The form that rows of experts have (XfExpertOps.td): as their tokens send
-  /// them, and where the experts are.
+  /// The form that rows of experts have (XfExpertOps.td).
   struct ExpertRows {
-    int64_t capacity = 0, positions = 1;
-    llvm::SmallVector<int64_t> sent, held; ///< Shapes.
-    mlir::Type ranges;                     ///< Null with a capacity.
-    mlir::Type segments;                   ///< Null where both shapes are one.
-    int64_t expected = 0; ///< Rows of a run where experts are chosen evenly.
+    int64_t capacity = 0;
+    llvm::SmallVector<int64_t> shape;
+    mlir::Type ranges, segments; ///< Null with a capacity.
   };
   ExpertRows rowsOfExperts();
   mlir::Value runExperts(mlir::Value tokens, mlir::Value weights,
@@ -180,9 +175,10 @@ private:
   mlir::Value norm(mlir::Value input, const std::string &name);
   mlir::Value norm(mlir::Value input, const std::string &name,
                    xf::NormKind kind, std::string_view field);
-  /// `input` times `factor`; `input` itself where that is 1.
+  /// `input` times `factor`; `input` itself where that is 1. A share of the
+  /// tokens of a microbatch is one `perSequences` of them (xf.constant).
   mlir::Value scaled(mlir::Value input, double factor, llvm::StringRef name,
-                     std::string_view field);
+                     std::string_view field, int64_t perSequences = 0);
   mlir::Value residual(mlir::Value input, mlir::Value branch,
                        llvm::StringRef name);
   mlir::Value dropout(mlir::Value input, double probability,
@@ -216,7 +212,10 @@ private:
   const Entries entries;
   mlir::OpBuilder builder;
   mlir::Type f32;
-  int64_t batch, sequence;
+  /// Sequences: one at a time, as many as a plan has (xf-size-microbatch). Of
+  /// functions that write, tokens.
+  int64_t batch = 1;
+  int64_t sequence;
   int32_t nextRandomKey = 1;
 
   /// The kind of the layer function being built, and the model as it sees it.

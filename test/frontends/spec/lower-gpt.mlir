@@ -8,7 +8,7 @@
 // CHECK-SAME: clip_norm = 1.000000e+00
 // CHECK-SAME: global_batch_size = 4
 // CHECK-SAME: loss_scale = #xf.loss_scale<initial = 6.553600e+04
-// CHECK-SAME: micro_batch_size = 2
+// CHECK-SAME: micro_batch_size = 1
 // CHECK-SAME: optimizer = #xf.adamw
 // CHECK-SAME: precision = #xf.precision<fp16>
 // CHECK-SAME: schedule = "cosine"
@@ -27,7 +27,7 @@
 // CHECK-NOT: @head.weight
 // CHECK-NOT: @layers.3
 
-// CHECK: func.func private @layer(%[[X:[a-z0-9]+]]: tensor<2x4x8xf32>, %[[I:[a-z0-9]+]]: i32,
+// CHECK: func.func private @layer(%[[X:[a-z0-9]+]]: tensor<1x4x8xf32>, %[[I:[a-z0-9]+]]: i32,
 // CHECK: %[[N:.+]] = xf.norm %[[X]], {{.*}} {epsilon = 1.000000e-05 : f64, kind = #xf.norm_kind<layer>}
 // CHECK-COUNT-3: xf.linear %[[N]]
 // CHECK: xf.attention {{.*}}, %[[I]] {causal, dropout = 1.000000e-01 : f64, scale = 5.000000e-01 : f64, stream = 2 : i32}
@@ -39,8 +39,8 @@
 // CHECK: %[[Y:.+]] = xf.add %[[R]], %[[D2]]
 // CHECK: return %[[Y]]
 
-// CHECK: func.func @forward(%[[T:[a-z0-9]+]]: tensor<2x4xi32> {xf.host = #xf.host_input<tokens>},
-// CHECK-SAME: %[[L:[a-z0-9]+]]: tensor<2x4xi32> {xf.host = #xf.host_input<labels>}) -> tensor<f32>
+// CHECK: func.func @forward(%[[T:[a-z0-9]+]]: tensor<1x4xi32> {xf.host = #xf.host_input<tokens>},
+// CHECK-SAME: %[[L:[a-z0-9]+]]: tensor<1x4xi32> {xf.host = #xf.host_input<labels>}) -> tensor<f32>
 // CHECK: %[[W:.+]] = xf.read @embedding.weight
 // CHECK: %[[P:.+]] = xf.read @position_embedding.weight
 // CHECK: %[[E:.+]] = xf.embedding %[[T]], %[[W]]
@@ -54,6 +54,6 @@
 // CHECK: arith.constant 2 : i32
 // CHECK: %[[O:.+]] = call @layer
 // CHECK: %[[F:.+]] = xf.norm %[[O]]
-// CHECK: %[[LOGITS:.+]] = xf.linear %[[F]], %[[W]] : {{.*}} -> tensor<2x4x8xf32>
+// CHECK: %[[LOGITS:.+]] = xf.linear %[[F]], %[[W]] : {{.*}} -> tensor<1x4x8xf32>
 // CHECK: %[[LOSS:.+]], %{{.*}} = xf.cross_entropy %[[LOGITS]], %[[L]] {valid_vocab = 5 : i64}
 // CHECK: return %[[LOSS]]

@@ -16,35 +16,35 @@
 // CHECK: xf.balance @state.layers.1.mlp.router.bias counts(@state.layers.1.mlp.router.counts) {rate = 1.250000e-01 : f64}
 // CHECK: xf.balance @state.layers.2.mlp.router.bias
 
-// CHECK: func.func private @layer({{.*}} -> tensor<2x4x8xf32> {
-// CHECK: func.func private @expert_layer(%{{[a-z0-9]+}}: tensor<2x4x8xf32>, %[[BIAS:[a-z0-9]+]]: tensor<4xf32>, {{.*}} -> (tensor<2x4x8xf32>, tensor<f32>, tensor<4xf32>) {
+// CHECK: func.func private @layer({{.*}} -> tensor<1x4x8xf32> {
+// CHECK: func.func private @expert_layer(%{{[a-z0-9]+}}: tensor<1x4x8xf32>, %[[BIAS:[a-z0-9]+]]: tensor<4xf32>, {{.*}} -> (tensor<1x4x8xf32>, tensor<f32>, tensor<4xf32>) {
 // CHECK: xf.attention
 // CHECK: %[[X:.+]] = xf.norm
-// CHECK: %[[L:.+]] = xf.linear %[[X]], %{{.*}} -> tensor<2x4x4xf32>
+// CHECK: %[[L:.+]] = xf.linear %[[X]], %{{.*}} -> tensor<1x4x4xf32>
 // CHECK: %[[W:.+]], %[[E:.+]] = xf.router %[[L]], %[[BIAS]] {groups = 2 : i64, renormalise, scale = 1.000000e+00 : f64, scores = #xf.router_scores<sigmoid>, top_k = 2 : i64, topk_groups = 2 : i64}
-// CHECK: %[[N:.+]] = xf.expert_counts %[[E]] : (tensor<2x4x2xi32>) -> tensor<2x4xf32>
-// CHECK: %[[P:.+]] = xf.router_probabilities %[[L]] {scores = #xf.router_scores<sigmoid>} : (tensor<2x4x4xf32>) -> tensor<2x4xf32>
+// CHECK: %[[N:.+]] = xf.expert_counts %[[E]] : (tensor<1x4x2xi32>) -> tensor<1x4xf32>
+// CHECK: %[[P:.+]] = xf.router_probabilities %[[L]] {scores = #xf.router_scores<sigmoid>} : (tensor<1x4x4xf32>) -> tensor<1x4xf32>
 // CHECK: %[[PN:.+]] = xf.multiply %[[P]], %[[N]]
 // CHECK: %[[SUM:.+]] = xf.sum_leading %[[PN]]
 
-// 0.5 * 4 experts / (4 tokens of a sequence * 2 choices * 8 tokens).
-// CHECK: %[[A:.+]] = xf.constant {value = 3.125000e-02 : f64}
+// 0.5 * 4 experts / (4 tokens of a sequence * 2 choices * 4 tokens).
+// CHECK: %[[A:.+]] = xf.constant {per_sequences = 1 : i64, value = 6.250000e-02 : f64}
 // CHECK: %[[AUX:.+]] = xf.multiply %[[SUM]], %[[A]]
 // CHECK: %[[Z:.+]] = xf.router_z_loss %[[L]]
-// CHECK: xf.constant {value = 3.125000e-02 : f64}
+// CHECK: xf.constant {per_sequences = 1 : i64, value = 6.250000e-02 : f64}
 // CHECK: %[[LOSS:.+]] = xf.add %[[AUX]]
-// CHECK: %[[CHOSEN:.+]] = xf.sum_leading %[[N]] : (tensor<2x4xf32>) -> tensor<4xf32>
+// CHECK: %[[CHOSEN:.+]] = xf.sum_leading %[[N]] : (tensor<1x4xf32>) -> tensor<4xf32>
 
 // ceil(1.25 * 4 tokens * 2 choices / 4 experts).
 // CHECK: %[[S:.+]] = xf.expert_order %[[E]] {capacity = 3 : i64, experts = 4 : i64}
-// CHECK: %[[ROWS:.+]] = xf.dispatch %[[X]], %[[S]] : {{.*}} -> tensor<4x2x3x8xf32>
+// CHECK: %[[ROWS:.+]] = xf.dispatch %[[X]], %[[S]] : {{.*}} -> tensor<4x1x3x8xf32>
 // CHECK: %[[G:.+]] = xf.grouped_linear %[[ROWS]]
 // CHECK: %[[U:.+]] = xf.grouped_linear %[[ROWS]]
 // CHECK: %[[H:.+]] = xf.gated %[[G]], %[[U]]
 // CHECK: %[[Y:.+]] = xf.grouped_linear %[[H]]
 // CHECK: %[[C:.+]] = xf.combine %[[Y]], %[[S]], %[[W]]
-// CHECK: xf.linear %[[X]], %{{.*}} -> tensor<2x4x12xf32>
-// CHECK: %[[SHARED:.+]] = xf.linear {{.*}} -> tensor<2x4x8xf32>
+// CHECK: xf.linear %[[X]], %{{.*}} -> tensor<1x4x12xf32>
+// CHECK: %[[SHARED:.+]] = xf.linear {{.*}} -> tensor<1x4x8xf32>
 // CHECK: xf.add %[[C]], %[[SHARED]]
 // CHECK: return %{{.*}}, %[[LOSS]], %[[CHOSEN]]
 

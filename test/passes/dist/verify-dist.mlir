@@ -9,7 +9,10 @@
 // RUN: sed 's/func.func @update() {/&\n  %x = math.sqrt %y : f32/; s/func.func @update() {/&\n  %y = arith.constant 1.0 : f32/' %t.mlir | not hocket-opt --verify-dist 2>&1 | FileCheck %s --check-prefix=LEVEL
 // RUN: sed 's/dist.mesh @mesh \["dp"\]/dist.mesh @mesh ["pp"]/; s/"dp"/"pp"/g' %t.mlir | hocket-opt --xf-set-plan=plan=pp=2 -o %t.pp.mlir
 // RUN: not hocket-opt %t.pp.mlir --verify-dist 2>&1 | FileCheck %s --check-prefix=STAGES
+// RUN: hocket-opt %t.mlir --xf-set-plan=plan=dp=2,zero=1,mbs=2 -o %t.more.mlir
+// RUN: not hocket-opt %t.more.mlir --verify-dist 2>&1 | FileCheck %s --check-prefix=BATCH
 
+// BATCH: D27: a microbatch has 2 sequences, but the plan's 2 data ranks compute 2 each
 // MESH: 'dist.mesh' op D20: is not the mesh of the module's plan, dp=4
 // NONE: D20: tensors are placed on one `dist.mesh`, not on 0
 // SHARDING: D22: has no sharding

@@ -6,9 +6,10 @@
 // RUN: sed 's/\(xf.variable @w\).grad \(.*\)/&\n\1.more \2/' %t.mlir | not hocket-opt --verify-xf 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: sed '/xf.accumulate .*@w.grad/d' %t.mlir | not hocket-opt --verify-xf 2>&1 | FileCheck %s --check-prefix=ADDED
 // RUN: sed '/xf.write .*@w /d' %t.mlir | not hocket-opt --verify-xf 2>&1 | FileCheck %s --check-prefix=WRITTEN
-// RUN: not hocket-opt %t.mlir --xf-set-plan=plan=dp=2 --verify-xf 2>&1 | FileCheck %s --check-prefix=BATCH
+// RUN: hocket-opt %t.mlir --xf-set-plan=plan=dp=2 --verify-xf
+// RUN: not hocket-opt %t.mlir --xf-set-plan=plan=dp=2,mbs=2 --verify-xf 2>&1 | FileCheck %s --check-prefix=BATCH
 
-// BATCH: X65: a microbatch has 1 sequences, but the plan's 2 data ranks compute 1 each
+// BATCH: X65: a step has 2 sequences, which the plan's 2 data ranks cannot share, 2 each at a time
 // WHOLE: X61: a whole step has one `xf.training` and one `xf.step`, not 1 and 0
 // LEVEL: 'math.sqrt' op X62: cannot stand in a function here
 // TWICE: X63: has 2 gradients; a parameter has one

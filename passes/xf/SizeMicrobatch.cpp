@@ -1,0 +1,393 @@
+//===- SizeMicrobatch.cpp - How many sequences at a time ------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+//
+// The one place where a plan changes sizes of `xf`. Steps:
+//   1. experts of served tokens get the form that devices can share out;
+//   2. dims of sequences, from what the host gives onwards;
+//   3. runs of tokens that are ordered by expert, and the rows of each;
+//   4. the rows that a run has room for, and the experts that it holds;
+//   5. numbers that depend on these sizes;
+//   6. exchanges between runs that do not share their experts out are gone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/plan/IR/Plan.h"
+#include "dialects/xf/IR/HostInputs.h"
+#include "passes/xf/DimRatios.h"
+#include "passes/xf/Passes.h"
+#include "passes/xf/ServedExperts.h"
+#include "passes/xf/TrainingModule.h"
+
+#include <cmath>
+
+namespace hocket::xf {
+#define GEN_PASS_DEF_XFSIZEMICROBATCH
+#include "passes/xf/Passes.h.inc"
+} // namespace hocket::xf
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::xf;
+
+static int64_t sizeOf(Value value, unsigned dim) {
+  return cast<ShapedType>(value.getType()).getDimSize(dim);
+}
+
+/// Whether `value` is rows, or the order of them, that no capacity limits.
+static bool isDropless(Value rows) {
+  return cast<ShapedType>(rows.getType()).getRank() == 3;
+}
+
+namespace {
+
+/// What has been sized already; later sizes follow from earlier ones.
+enum class Stage { Sequences, Runs, Room };
+
+class Sizing {
+public:
+  Sizing(ModuleOp module, TrainingOp training)
+      : module(module), training(training), plan(plan::planOf(module)),
+        symbols(module), ratios(module),
+        trained(Ratio::of(plan.microBatch * plan.dp,
+                          int64_t(training.getMicroBatchSize()))),
+        positions(plan.cp * plan::tensorGroups(plan)),
+        runs(plan.dp * positions) {}
+
+  LogicalResult run();
+
+private:
+  void shareServedExperts();
+  LogicalResult seed(StringRef function, Ratio ratio);
+  LogicalResult seedEntries();
+  LogicalResult carry(Stage stage);
+
+  std::optional<LogicalResult> visit(Operation *op, Stage stage);
+  LogicalResult visitOrder(ExpertOrderOp op, Stage stage);
+  template <typename OpT>
+  LogicalResult visitRows(OpT op, Value tokens, Value rows, Stage stage);
+  LogicalResult visitSegments(ExpertSegmentsOp op, Stage stage);
+  template <typename OpT> LogicalResult visitExchange(OpT op);
+  LogicalResult visitRoom(ExchangeRowsOp op, Stage stage);
+  LogicalResult visitGrouped(Operation *op, Value from, Value to);
+
+  void setPositionRuns();
+  template <typename OpT> void setExpectedRows(OpT op, Value rows);
+  void setNumbers();
+  LogicalResult setTraining();
+  void eraseExchanges();
+
+  ModuleOp module;
+  TrainingOp training;
+  plan::ParallelPlan plan;
+  SymbolTable symbols;
+  DimRatios ratios;
+  Ratio trained; ///< Of what a step computes at a time.
+  int64_t positions, runs;
+};
+
+//===----------------------------------------------------------------------===//
+// 1. Served tokens
+//===----------------------------------------------------------------------===//
+
+void Sizing::shareServedExperts() {
+  if (plan.ep == 1)
+    return;
+  SmallVector<func::FuncOp> functions;
+  llvm::DenseSet<Operation *> seen;
+  auto add = [&](StringRef name) {
+    auto function = symbols.lookup<func::FuncOp>(name);
+    if (function && seen.insert(function).second)
+      functions.push_back(function);
+  };
+  for (auto serve : module.getOps<ServeOp>())
+    for (std::optional<StringRef> name :
+         {serve.getPrefill(), serve.getDecode()})
+      if (name)
+        add(*name);
+  for (size_t i = 0; i < functions.size(); ++i) {
+    giveRowWithEachExpert(functions[i]);
+    functions[i].walk([&](func::CallOp call) { add(call.getCallee()); });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// 2. Sequences
+//===----------------------------------------------------------------------===//
+
+/// What the host gives `function` has a row for each sequence.
+LogicalResult Sizing::seed(StringRef name, Ratio ratio) {
+  auto function = symbols.lookup<func::FuncOp>(name);
+  if (!function || function.isExternal())
+    return success();
+  for (BlockArgument argument : function.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (hostInputOf(function, argument.getArgNumber()) && type &&
+        type.getRank() > 0 && failed(ratios.set(argument, 0, ratio, function)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Sizing::seedEntries() {
+  for (StringRef name : {"forward", "evaluate"})
+    if (failed(seed(name, trained)))
+      return failure();
+  // Served texts are counted for each data rank.
+  for (auto serve : module.getOps<ServeOp>())
+    for (std::optional<StringRef> name :
+         {serve.getPrefill(), serve.getDecode()})
+      if (name && failed(seed(*name, Ratio::of(plan.dp, 1))))
+        return failure();
+  return success();
+}
+
+LogicalResult Sizing::carry(Stage stage) {
+  return ratios.carry([&](Operation *op) { return visit(op, stage); });
+}
+
+//===----------------------------------------------------------------------===//
+// 3. and 4. Rows of experts
+//===----------------------------------------------------------------------===//
+
+LogicalResult Sizing::visitOrder(ExpertOrderOp op, Stage stage) {
+  if (failed(ratios.link(op.getChoice(), op.getSlots(), 1, op)))
+    return failure();
+  if (stage < Stage::Runs)
+    return success();
+  Value ranges = op.getRanges();
+  return ratios.set(ranges, 0, Ratio::of(runs, sizeOf(ranges, 0)), op);
+}
+
+/// `tokens` and their slots are by sequence, `rows` by run.
+template <typename OpT>
+LogicalResult Sizing::visitRows(OpT op, Value tokens, Value rows, Stage stage) {
+  if (failed(ratios.link(tokens, op.getSlots(), 1, op)))
+    return failure();
+  if (stage < Stage::Runs)
+    return success();
+  std::optional<int64_t> all =
+      ratios.get(op.getSlots(), 0).apply(sizeOf(rows, 0) * sizeOf(rows, 1));
+  if (!all || *all % runs != 0)
+    return op.emitError("X114: the plan's ")
+           << runs << " runs of tokens do not share out the rows of "
+           << rows.getType();
+  if (failed(ratios.set(rows, 0, Ratio::of(runs, sizeOf(rows, 0)), op)))
+    return failure();
+  return ratios.set(rows, 1, Ratio::of(*all / runs, sizeOf(rows, 1)), op);
+}
+
+LogicalResult Sizing::visitSegments(ExpertSegmentsOp op, Stage stage) {
+  Value segments = op.getResult();
+  if (failed(ratios.link(op.getRanges(), segments, 1, op)))
+    return failure();
+  if (stage < Stage::Room)
+    return success();
+  int64_t places = sizeOf(segments, 1);
+  if (failed(ratios.set(segments, 1, Ratio::of(plan.ep, places), op)))
+    return failure();
+  return ratios.set(segments, 2, Ratio::of(places, plan.ep), op);
+}
+
+/// Runs stay runs, however many rows they have before and after.
+template <typename OpT> LogicalResult Sizing::visitExchange(OpT op) {
+  for (Value other : {op.getRanges(), op.getSegments(), op.getResult()})
+    if (failed(ratios.link(op.getRows(), other, 1, op)))
+      return failure();
+  return success();
+}
+
+LogicalResult Sizing::visitRoom(ExchangeRowsOp op, Stage stage) {
+  if (failed(visitExchange(op)))
+    return failure();
+  auto topK = static_cast<int64_t>(op.getTopK());
+  if (stage < Stage::Room || topK == 0)
+    return success();
+  std::optional<int64_t> sent =
+      ratios.get(op.getRows(), 1).apply(sizeOf(op.getRows(), 1));
+  if (!sent)
+    return success(); // Told when sizes are applied.
+  int64_t held = *sent;
+  if (plan.ep > 1)
+    held = plan::expertRowsBound(
+        {sizeOf(op.getRanges(), 1), topK, op.getRoom().convertToDouble()},
+        plan.ep, *sent / topK);
+  return ratios.set(op.getResult(), 1,
+                    Ratio::of(held, sizeOf(op.getResult(), 1)), op);
+}
+
+LogicalResult Sizing::visitGrouped(Operation *op, Value from, Value to) {
+  return ratios.link(from, to, 2, op);
+}
+
+/// What the sizes of `op` say of each other, where its factor rule does not:
+/// that is of the runs that there are.
+std::optional<LogicalResult> Sizing::visit(Operation *op, Stage stage) {
+  if (auto order = dyn_cast<ExpertOrderOp>(op); order && order.getRanges())
+    return visitOrder(order, stage);
+  if (auto dispatch = dyn_cast<DispatchOp>(op);
+      dispatch && isDropless(dispatch.getResult())) {
+    if (Value weights = dispatch.getWeights())
+      if (failed(ratios.link(weights, dispatch.getSlots(), 1, op)))
+        return failure();
+    return visitRows(dispatch, dispatch.getInput(), dispatch.getResult(),
+                     stage);
+  }
+  if (auto combine = dyn_cast<CombineOp>(op);
+      combine && isDropless(combine.getRows())) {
+    if (Value weights = combine.getWeights())
+      if (failed(ratios.link(weights, combine.getSlots(), 1, op)))
+        return failure();
+    return visitRows(combine, combine.getResult(), combine.getRows(), stage);
+  }
+  if (auto gradient = dyn_cast<CombineWeightGradientOp>(op);
+      gradient && isDropless(gradient.getRows())) {
+    if (failed(ratios.link(gradient.getResult(), gradient.getSlots(), 1, op)))
+      return failure();
+    return visitRows(gradient, gradient.getTokens(), gradient.getRows(), stage);
+  }
+  if (auto segments = dyn_cast<ExpertSegmentsOp>(op))
+    return visitSegments(segments, stage);
+  if (auto exchange = dyn_cast<ExchangeRowsOp>(op))
+    return visitRoom(exchange, stage);
+  if (auto returned = dyn_cast<ReturnRowsOp>(op))
+    return visitExchange(returned);
+  if (auto linear = dyn_cast<GroupedLinearOp>(op); linear && linear.getRanges())
+    return visitGrouped(op, linear.getRows(), linear.getResult());
+  if (auto linear = dyn_cast<GroupedLinearInputGradientOp>(op);
+      linear && linear.getRanges())
+    return visitGrouped(op, linear.getGrad(), linear.getResult());
+  if (auto linear = dyn_cast<GroupedLinearWeightGradientOp>(op);
+      linear && linear.getRanges())
+    return visitGrouped(op, linear.getGrad(), linear.getRows());
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// 5. Numbers
+//===----------------------------------------------------------------------===//
+
+void Sizing::setPositionRuns() {
+  auto count = static_cast<uint64_t>(positions);
+  module.walk([&](Operation *op) {
+    if (auto order = dyn_cast<ExpertOrderOp>(op); order && order.getRanges())
+      order.setPositionRuns(count);
+    else if (auto dispatch = dyn_cast<DispatchOp>(op);
+             dispatch && isDropless(dispatch.getResult()))
+      dispatch.setPositionRuns(count);
+    else if (auto combine = dyn_cast<CombineOp>(op);
+             combine && isDropless(combine.getRows()))
+      combine.setPositionRuns(count);
+    else if (auto gradient = dyn_cast<CombineWeightGradientOp>(op);
+             gradient && isDropless(gradient.getRows()))
+      gradient.setPositionRuns(count);
+  });
+}
+
+/// An even share of the choices is as many rows as a run has sent. `rows` has
+/// its size of before.
+template <typename OpT> void Sizing::setExpectedRows(OpT op, Value rows) {
+  Value ranges = op.getRanges();
+  if (!ranges || cast<ShapedType>(ranges.getType()).getRank() != 4)
+    return;
+  auto before = static_cast<int64_t>(op.getExpectedRows());
+  if (before == 0)
+    before = sizeOf(rows, 1);
+  std::optional<int64_t> all = trained.apply(before * sizeOf(rows, 0));
+  bool isShared = plan.ep > 1 && all;
+  op.setExpectedRows(isShared ? static_cast<uint64_t>(*all / runs) : 0);
+}
+
+void Sizing::setNumbers() {
+  Builder builder(module.getContext());
+  module.walk([&](Operation *op) {
+    if (auto linear = dyn_cast<GroupedLinearOp>(op))
+      setExpectedRows(linear, linear.getRows());
+    else if (auto linear = dyn_cast<GroupedLinearInputGradientOp>(op))
+      setExpectedRows(linear, linear.getGrad());
+    else if (auto linear = dyn_cast<GroupedLinearWeightGradientOp>(op))
+      setExpectedRows(linear, linear.getGrad());
+    else if (auto constant = dyn_cast<ConstantOp>(op);
+             constant && constant.getPerSequences() > 0)
+      constant.setValue(
+          APFloat(constant.getValue().convertToDouble() *
+                  std::pow(static_cast<double>(trained.down) /
+                               static_cast<double>(trained.up),
+                           static_cast<double>(constant.getPerSequences()))));
+  });
+}
+
+LogicalResult Sizing::setTraining() {
+  Builder builder(module.getContext());
+  int64_t micro = plan.microBatch * plan.dp;
+  training.setMicroBatchSize(static_cast<uint64_t>(micro));
+  auto most = static_cast<uint64_t>(training.getMostMicrobatches());
+  for (auto step : module.getOps<StepOp>()) {
+    step.setMicrobatches(most);
+    step.setRampup(training.getRampup());
+  }
+  module.walk([&](GradientScaleOp scale) {
+    if (scale.getMicrobatches())
+      scale.setMicrobatches(most);
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// 6. Exchanges
+//===----------------------------------------------------------------------===//
+
+/// Where every run holds all experts, rows stay where they are.
+void Sizing::eraseExchanges() {
+  SmallVector<Operation *> erased;
+  module.walk([&](Operation *op) {
+    if (isa<ExchangeRowsOp, ReturnRowsOp>(op) &&
+        op->getOperand(0).getType() == op->getResult(0).getType()) {
+      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      erased.push_back(op);
+    }
+  });
+  for (Operation *op : erased)
+    op->erase();
+  SmallVector<ExpertSegmentsOp> segments;
+  module.walk([&](ExpertSegmentsOp op) { segments.push_back(op); });
+  for (ExpertSegmentsOp op : segments) {
+    op.getResult().replaceUsesWithIf(op.getRanges(), [](OpOperand &use) {
+      return isa<GroupedLinearOp, GroupedLinearInputGradientOp,
+                 GroupedLinearWeightGradientOp>(use.getOwner());
+    });
+    if (op.use_empty())
+      op.erase();
+  }
+}
+
+LogicalResult Sizing::run() {
+  shareServedExperts();
+  if (failed(seedEntries()))
+    return failure();
+  for (Stage stage : {Stage::Sequences, Stage::Runs, Stage::Room})
+    if (failed(carry(stage)))
+      return failure();
+  setNumbers();
+  setPositionRuns();
+  if (failed(ratios.apply()) || failed(setTraining()))
+    return failure();
+  if (plan.ep == 1)
+    eraseExchanges();
+  return success();
+}
+
+struct SizeMicrobatch : hocket::xf::impl::XfSizeMicrobatchBase<SizeMicrobatch> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (!module->hasAttr(plan::stepAttrName))
+      return;
+    FailureOr<TrainingOp> training = findTraining(module);
+    if (failed(training) || failed(Sizing(module, *training).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
