@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
+import bare_system
 from programs import BUILD
 
 SHARE = "share/hocket/examples"
@@ -100,19 +101,47 @@ class InstallTest(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("HocketConfig.cmake, version: ", done.stderr)
 
-    @unittest.skipUnless(shutil.which("dpkg-shlibdeps"), "no dpkg-dev")
-    def test_packages_say_what_they_need(self):
-        packages = self.folder / "packages"
+
+@unittest.skipUnless(shutil.which("dpkg-shlibdeps"), "no dpkg-dev")
+class PackageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.folder = pathlib.Path(scratch.name)
+        packages = cls.folder / "packages"
         run("cpack", "-G", "DEB", "--config", BUILD / "CPackConfig.cmake", "-B",
             packages, "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=none",
             env={**os.environ, "LC_ALL": "C"})  # fmt: skip
-        found = {path.name.split("_")[0]: path for path in packages.glob("*.deb")}
+        cls.found = {path.name.split("_")[0]: path for path in packages.glob("*.deb")}
+
+    def test_packages_say_what_they_need(self):
+        found = self.found
         self.assertLessEqual({"hocket", "hocket-dev"}, found.keys())
         needs = run("dpkg-deb", "-f", found["hocket"], "Depends")
         self.assertRegex(needs, r"libmlir-19 .*libprotobuf32")
         self.assertNotIn("openmpi", needs)
         needs = run("dpkg-deb", "-f", found["hocket-dev"], "Depends")
         self.assertIn("hocket (= ", needs)
+
+    @unittest.skipIf(bare_system.why_not(), bare_system.why_not())
+    def test_a_bare_system_needs_no_more(self):
+        root = self.folder / "root"
+        bare_system.make(root, self.found["hocket"])
+        (root / "tmp/text.txt").write_text("All work and no play. " * 400)
+
+        def must(*command):
+            done = bare_system.inside(root, *command)
+            self.assertEqual(done.returncode, 0, f"{command}:\n{done.stdout}{done.stderr}")
+            return done.stdout
+
+        must("ldconfig")
+        must("hocket", "data", "prepare", "text.txt", "-o", "text",
+             "--tokenizer", "byte")  # fmt: skip
+        must("hocket", "compile", f"/usr/{NANO}", "-o", "nano.hkx", "--set",
+             "model.layers=1", "--set", "training.data.split=100")  # fmt: skip
+        out = must("hocket", "train", "nano.hkx", "--data", "text", "--steps", 1)
+        self.assertIn("iteration        1/", out)
 
 
 if __name__ == "__main__":
