@@ -134,6 +134,12 @@ Status ConfigReader::readScaling(const std::string &key,
   loaded.locations.set(within + "scaling", config.place(key));
   if (type == "linear")
     return require("factor", scaling + "linear.factor");
+  if (type == "dynamic") {
+    // The context that the model was trained with is that of the config.
+    HOCKET_RETURN_IF_ERROR(require("factor", scaling + "dynamic.factor"));
+    return assign("max_position_embeddings",
+                  scaling + "dynamic.original_max_positions");
+  }
   if (type == "llama3") {
     const std::string llama3 = scaling + "llama3.";
     HOCKET_RETURN_IF_ERROR(require("factor", llama3 + "factor"));
@@ -167,9 +173,10 @@ Status ConfigReader::readScaling(const std::string &key,
       return assign(key + "." + original, yarn + "original_max_positions");
     return assign("max_position_embeddings", yarn + "original_max_positions");
   }
-  return error(5, key,
-               key + " is of type \"" + spec::elide(type) +
-                   "\"; supported are default, linear, llama3 or yarn");
+  return error(
+      5, key,
+      key + " is of type \"" + spec::elide(type) +
+          "\"; supported are default, linear, dynamic, llama3 or yarn");
 }
 
 /// `rope_scaling`, or `rope_parameters` as newer versions write it.

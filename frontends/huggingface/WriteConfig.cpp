@@ -68,6 +68,14 @@ static void writeScaling(const Model &model, ordered_json &config) {
                               {"factor", scaling.linear().factor()}};
     return;
   }
+  if (scaling.has_dynamic()) {
+    // What is longer than the config's context is scaled.
+    config["max_position_embeddings"] =
+        scaling.dynamic().original_max_positions();
+    config["rope_scaling"] = {{"rope_type", "dynamic"},
+                              {"factor", scaling.dynamic().factor()}};
+    return;
+  }
   const spec::Rope::Llama3 &llama3 = scaling.llama3();
   config["rope_scaling"] = {
       {"rope_type", "llama3"},

@@ -38,6 +38,19 @@ static void checkYarn(const Rope &rope, const std::string &field,
                "attention_factor: 1");
 }
 
+/// S9, of dynamic NTK scaling.
+static void checkDynamic(const Model &model, const std::string &field,
+                         ConstraintErrors &errors) {
+  if (!model.rope().scaling().dynamic().has_original_max_positions())
+    errors.add(9, field + ".scaling.dynamic",
+               field + ".scaling.dynamic.original_max_positions is required; "
+                       "write the context that the model was trained with");
+  if (rotatedDim(model.rope(), model.head_dim()) == 2)
+    errors.add(9, field + ".scaling.dynamic",
+               "dynamic scaling spreads a factor over the pairs that turn, and "
+               "there is one; write another scaling, or larger heads");
+}
+
 /// The divisor of `whole` nearest to `wish`; both are at least 1.
 static int64_t nearestDivisor(int64_t whole, int64_t wish) {
   for (int64_t step = 0;; ++step) {
@@ -114,10 +127,12 @@ static void checkRope(const Model &model, const std::string &within,
   const Rope::Scaling &scaling = model.rope().scaling();
   if (scaling.has_yarn())
     checkYarn(model.rope(), rope, errors);
+  if (scaling.has_dynamic())
+    checkDynamic(model, rope, errors);
   if (scaling.kind_case() == Rope::Scaling::KIND_NOT_SET)
     errors.add(9, rope + ".scaling",
-               rope + ".scaling names no kind; write linear { }, llama3 { } "
-                      "or yarn { } in it");
+               rope + ".scaling names no kind; write linear { }, llama3 { }, "
+                      "yarn { } or dynamic { } in it");
   if (scaling.has_llama3() &&
       scaling.llama3().high_freq_factor() <= scaling.llama3().low_freq_factor())
     errors.add(9, rope + ".scaling.llama3.high_freq_factor",

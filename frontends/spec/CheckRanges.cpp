@@ -152,6 +152,7 @@ static constexpr RealRange realRanges[] = {
 static constexpr IntegerRange ropeIntegers[] = {
     {"scaling.llama3.original_max_positions", 1, manyTokens - 1},
     {"scaling.yarn.original_max_positions", 1, manyTokens - 1},
+    {"scaling.dynamic.original_max_positions", 1, manyTokens - 1},
 };
 static constexpr RealRange ropeReals[] = {
     {"theta", 1, 1e12},
@@ -163,6 +164,7 @@ static constexpr RealRange ropeReals[] = {
     {"scaling.yarn.beta_fast", 0, 1e6, RealRange::ABOVE_LEAST},
     {"scaling.yarn.beta_slow", 0, 1e6, RealRange::ABOVE_LEAST},
     {"scaling.yarn.attention_factor", 0, 1e6, RealRange::ABOVE_LEAST},
+    {"scaling.dynamic.factor", 1, 1e6},
     {"rotary_percent", 0, 1, RealRange::ABOVE_LEAST},
 };
 

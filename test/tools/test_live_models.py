@@ -63,6 +63,7 @@ YARN = {
     "beta_slow": 0.25,
     "original_max_position_embeddings": 8,
 }
+DYNAMIC = {"rope_type": "dynamic", "rope_theta": 500.0, "factor": 4.0}
 GEMMA = {
     "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
     "full_attention": {"rope_type": "linear", "rope_theta": 1000.0, "factor": 8.0},
@@ -100,6 +101,9 @@ MODELS = {
         **SIZES, "num_hidden_layers": 3, "head_dim": 16, "moe_intermediate_size": 24,
         "num_experts": 4, "num_experts_per_tok": 2, "mlp_only_layers": [1]}),
     "llama with yarn": ("llama", {**SIZES, "rope_parameters": YARN}),
+    # The test's texts are longer than the context.
+    "llama with dynamic": ("llama", {**SIZES, "max_position_embeddings": 8,
+                                     "rope_parameters": DYNAMIC}),
     "smollm3": ("smollm3", {**SIZES, "num_hidden_layers": 5}),
     "gemma2": ("gemma2", {**SIZES, "num_hidden_layers": 3, "head_dim": 16,
                           "sliding_window": 5, "query_pre_attn_scalar": 24,

@@ -419,10 +419,14 @@ Value ModelBuilder::learnedPositions(RankedTensorType type) {
   return table;
 }
 
+std::vector<double> ModelBuilder::frequenciesOf(const Model &rotary) const {
+  return inverseFrequencies(rotary.rope(), rotary.head_dim(),
+                            spec.training().sequence_length());
+}
+
 Value ModelBuilder::buildRopeTable(const Model &rotary) {
   Location location = at("rope_table", "model.rope");
-  std::vector<double> values =
-      inverseFrequencies(rotary.rope(), rotary.head_dim());
+  std::vector<double> values = frequenciesOf(rotary);
   DenseF64ArrayAttr frequencies = builder.getDenseF64ArrayAttr(values);
   auto half = static_cast<int64_t>(values.size());
   if (takesPositions())
@@ -440,8 +444,7 @@ void ModelBuilder::buildRopeTables() {
   for (const ResolvedKind &each : layers.kinds()) {
     if (each.layers == 0 || !each.isRotary())
       continue;
-    Value &table =
-        tables[inverseFrequencies(each.model.rope(), each.model.head_dim())];
+    Value &table = tables[frequenciesOf(each.model)];
     if (!table)
       table = buildRopeTable(each.model);
     ropeTables[&each] = table;

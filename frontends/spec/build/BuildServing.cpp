@@ -32,6 +32,13 @@ std::string spec::whyNotServed(const Spec &spec) {
     return "plan.shardings chooses for the ops of training alone";
   if (hasStateSpace(spec.model()))
     return "state-space layers keep no state from token to token yet";
+  for (const ResolvedKind &kind : LayerPattern(spec.model()).kinds())
+    if (kind.layers > 0 && kind.isRotary() &&
+        scalesByLength(kind.model.rope(), spec.training().sequence_length()))
+      return "with dynamic rope scaling and a sequence_length beyond "
+             "original_max_positions a text that grows would turn the keys "
+             "that "
+             "it has";
   if (plan.cp > 1)
     return "ranks that share sequences (cp) keep no cache";
   if (spec.model().moe().has_capacity_factor())

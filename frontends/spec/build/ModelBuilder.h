@@ -125,6 +125,7 @@ private:
   /// The angles that layers of each kind rotate by; kinds that rotate alike
   /// share a table. Null for one that does not.
   void buildRopeTables();
+  std::vector<double> frequenciesOf(const Model &rotary) const;
   mlir::Value buildRopeTable(const Model &rotary);
   mlir::Value buildLoss(mlir::Value input, mlir::Value labels);
   mlir::Value finalNorm(mlir::Value input); ///< Where there is one.

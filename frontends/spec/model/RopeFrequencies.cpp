@@ -64,16 +64,33 @@ int64_t hocket::spec::rotatedDim(const Rope &rope, int64_t headDim) {
                               rope.rotary_percent());
 }
 
+bool hocket::spec::scalesByLength(const Rope &rope, int64_t length) {
+  return rope.scaling().has_dynamic() &&
+         length > rope.scaling().dynamic().original_max_positions();
+}
+
+/// Theta as sequences of `length` have it, where `dim` elements of a head turn.
+static double thetaAt(const Rope &rope, double dim, int64_t length) {
+  if (!scalesByLength(rope, length))
+    return rope.theta();
+  const Rope::Dynamic &dynamic = rope.scaling().dynamic();
+  double longer = static_cast<double>(length) /
+                  static_cast<double>(dynamic.original_max_positions());
+  double growth = dynamic.factor() * longer - (dynamic.factor() - 1);
+  return rope.theta() * std::pow(growth, dim / (dim - 2));
+}
+
 std::vector<double> hocket::spec::inverseFrequencies(const Rope &rope,
-                                                     int64_t headDim) {
+                                                     int64_t headDim,
+                                                     int64_t length) {
   int64_t rotated = rotatedDim(rope, headDim);
   auto dim = static_cast<double>(rotated);
   const Rope::Scaling &scaling = rope.scaling();
   YarnRamp ramp(rope, dim);
+  double theta = thetaAt(rope, dim, length);
   std::vector<double> frequencies;
   for (int64_t i = 0; i < rotated / 2; ++i) {
-    double frequency =
-        std::pow(rope.theta(), -2.0 * static_cast<double>(i) / dim);
+    double frequency = std::pow(theta, -2.0 * static_cast<double>(i) / dim);
     if (scaling.has_linear())
       frequency /= scaling.linear().factor();
     else if (scaling.has_llama3())

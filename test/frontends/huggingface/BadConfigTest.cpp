@@ -152,7 +152,7 @@ const BadKey badKeys[] = {
      "H3: hidden_act is a list; write a name"},
     {"llama", "\"rope_scaling\": {\"type\": \"longrope\", \"factor\": 4.0}",
      "H5: rope_scaling is of type \"longrope\"; supported are default, linear, "
-     "llama3 or yarn"},
+     "dynamic, llama3 or yarn"},
     {"llama",
      "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4, \"mscale\": 1}",
      "H5: rope_scaling.mscale is not supported; write attention_factor, or "

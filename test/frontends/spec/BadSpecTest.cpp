@@ -113,7 +113,7 @@ const BadText badTexts[] = {
     {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 rope "
      "{ scaling { } } position: ROTARY }",
      "a.textproto:1:76: S9: model.rope.scaling names no kind; write linear { "
-     "}, llama3 { } or yarn { } in it"},
+     "}, llama3 { }, yarn { } or dynamic { } in it"},
     {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
      "plan { layers_per_stage: [ 1, 2 ] }",
      "a.textproto:2:1: S18: plan.layers_per_stage has 2 entries; write one for "
@@ -494,8 +494,15 @@ const BadOverride badOverrides[] = {
   "model={layers: 2 hidden: 12 heads: 2 vocab_size: 9 max_positions: 4 "       \
   "position: ROTARY rope { " rope " } }"
     {ROTARY("scaling { }"),
-     "S9: model.rope.scaling names no kind; write linear { }, llama3 { } or "
-     "yarn { } in it"},
+     "S9: model.rope.scaling names no kind; write linear { }, llama3 { }, "
+     "yarn { } or dynamic { } in it"},
+    {ROTARY("scaling { dynamic { factor: 2 } }"),
+     "S9: model.rope.scaling.dynamic.original_max_positions is required; write "
+     "the context that the model was trained with"},
+    {ROTARY("rotary_percent: 0.4 scaling { dynamic { factor: 2 "
+            "original_max_positions: 4 } }"),
+     "S9: dynamic scaling spreads a factor over the pairs that turn, and there "
+     "is one; write another scaling, or larger heads"},
     {ROTARY("scaling { yarn { factor: 4 } }"),
      "S9: model.rope.scaling.yarn.original_max_positions is required; write "
      "the context that the model was trained with"},

@@ -121,12 +121,12 @@ TEST(RopeFrequencies, PlainAndLinear) {
   Rope rope;
   rope.set_theta(10000);
   const double plain[] = {1.0, 0.1, 0.01, 0.001};
-  std::vector<double> got = inverseFrequencies(rope, 8);
+  std::vector<double> got = inverseFrequencies(rope, 8, 64);
   ASSERT_EQ(got.size(), 4u);
   for (int i = 0; i < 4; ++i)
     EXPECT_NEAR(got[i] / plain[i], 1, 1e-14);
   rope.mutable_scaling()->mutable_linear()->set_factor(4);
-  got = inverseFrequencies(rope, 8);
+  got = inverseFrequencies(rope, 8, 64);
   for (int i = 0; i < 4; ++i)
     EXPECT_NEAR(got[i] / plain[i], 0.25, 1e-14);
 }
@@ -136,7 +136,7 @@ TEST(RopeFrequencies, OfAPartOfAHead) {
   rope.set_theta(10000);
   rope.set_rotary_percent(0.26);
   EXPECT_EQ(rotatedDim(rope, 16), 4);
-  std::vector<double> got = inverseFrequencies(rope, 16);
+  std::vector<double> got = inverseFrequencies(rope, 16, 64);
   ASSERT_EQ(got.size(), 2u);
   EXPECT_NEAR(got[1], 0.01, 1e-15);
 }
@@ -158,7 +158,7 @@ TEST(RopeFrequencies, Yarn) {
                                                 {39, 6.4903943e-05},
                                                 {40, 4.44569851e-05},
                                                 {63, 3.10234441e-07}};
-  std::vector<double> got = inverseFrequencies(rope, 128);
+  std::vector<double> got = inverseFrequencies(rope, 128, 64);
   ASSERT_EQ(got.size(), 64u);
   for (auto [index, value] : expected)
     EXPECT_NEAR(got[index] / value, 1, 1e-6) << index;
@@ -166,6 +166,30 @@ TEST(RopeFrequencies, Yarn) {
               1e-12);
   scaling.set_attention_factor(1.5);
   EXPECT_EQ(ropeScoreFactor(rope), 2.25);
+}
+
+/// transformers 5.24, _compute_dynamic_ntk_parameters, in float32.
+TEST(RopeFrequencies, Dynamic) {
+  Rope rope;
+  rope.set_theta(10000);
+  Rope::Dynamic &scaling = *rope.mutable_scaling()->mutable_dynamic();
+  scaling.set_factor(4);
+  scaling.set_original_max_positions(2048);
+  const std::pair<size_t, double> expected[] = {{0, 1},
+                                                {1, 0.705043435},
+                                                {7, 0.0865986496},
+                                                {16, 0.00372781185},
+                                                {23, 0.000322823471},
+                                                {31, 1.97102472e-05}};
+  std::vector<double> got = inverseFrequencies(rope, 64, 5000);
+  ASSERT_EQ(got.size(), 32u);
+  for (auto [index, value] : expected)
+    EXPECT_NEAR(got[index] / value, 1, 1e-6) << index;
+  // Not beyond the context: as if there were no scaling.
+  EXPECT_FALSE(scalesByLength(rope, 2048));
+  EXPECT_EQ(inverseFrequencies(rope, 64, 2048),
+            inverseFrequencies(rope, 64, 100));
+  EXPECT_NEAR(inverseFrequencies(rope, 64, 2048)[16], 0.01, 1e-15);
 }
 
 /// Computed in float64 from the wavelengths, as the model's authors state it.
@@ -186,7 +210,7 @@ TEST(RopeFrequencies, Llama3) {
                                                 {34, 0.00017850781276799638},
                                                 {35, 9.556212353964683e-05},
                                                 {63, 3.068925988914511e-07}};
-  std::vector<double> got = inverseFrequencies(rope, 128);
+  std::vector<double> got = inverseFrequencies(rope, 128, 64);
   ASSERT_EQ(got.size(), 64u);
   for (auto [index, value] : expected)
     EXPECT_NEAR(got[index] / value, 1, 1e-12) << index;
