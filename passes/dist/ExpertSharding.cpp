@@ -64,7 +64,7 @@ RowsSharding hocket::dist::chooseRows(Operation *op, const xf::FactorRule &rule,
                                       const ExpertAxes &experts) {
   // 1. What the rows are sums over, and tokens are whole over.
   bool makesRows = isa<xf::DispatchOp>(op);
-  size_t rows = isa<xf::CombineWeightGradientOp>(op) ? 1 : 0;
+  unsigned rows = isa<xf::CombineWeightGradientOp>(op) ? 1 : 0;
   Axes sums;
   if (!makesRows)
     sums = proposals[rows].sharding.partial;
@@ -87,5 +87,8 @@ RowsSharding hocket::dist::chooseRows(Operation *op, const xf::FactorRule &rule,
   if (!makesRows)
     result.operands[rows].partial = sums;
   llvm::append_range(result.result.partial, sums);
+  result.choice = std::move(choice);
+  result.rows = rows;
+  result.sums = std::move(sums);
   return result;
 }

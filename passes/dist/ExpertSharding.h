@@ -60,6 +60,9 @@ std::optional<Sharding> splitRows(Sharding rows, const ExpertAxes &experts);
 struct RowsSharding {
   llvm::SmallVector<Sharding, 4> operands;
   Sharding result;
+  OpSharding choice; ///< By its rule, of which the two follow.
+  unsigned rows;     ///< The operand that the rows are, if they are one.
+  Axes sums;         ///< Over which these stay sums.
 };
 
 /// `proposals` begin with one for each operand. Rows that are sums over devices

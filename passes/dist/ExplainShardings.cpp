@@ -4,14 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Says of every value and variable that dist-propagate-shardings has annotated
-// why it is split as it is, from the same factor rules and priorities, and
-// leaves that on the mesh, which every later level keeps.
+// Puts the reasons that seeds and dist-propagate-shardings have written down
+// (Reasons.h) into words, with the names that people know, and leaves them on
+// the mesh, which every later level keeps.
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/dist/ExpertSharding.h"
 #include "passes/dist/Passes.h"
+#include "passes/dist/Reasons.h"
 #include "passes/dist/ValueNames.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -56,197 +56,178 @@ ShardingAttr givenSharding(Value value) {
                   : ShardingAttr();
 }
 
-/// Whether weights decide how `op` splits over `axis`: of the model's axes, and
-/// for experts of those that split these.
-bool followsWeights(Operation *op, StringRef axis) {
-  if (!isGrouped(op))
-    return isModelAxis(axis);
-  return ExpertAxes(op->getParentOfType<ModuleOp>())(axis);
-}
-
-bool shareFactor(const xf::DimFactors &a, const xf::DimFactors &b) {
-  return llvm::any_of(
-      a, [&](int64_t factor) { return llvm::is_contained(b, factor); });
-}
-
-/// Where a file of shardings says how `op` is split; empty if none does.
-std::string chosenText(Operation *op) {
-  if (auto line = op->getAttrOfType<IntegerAttr>("dist.split_line"))
-    return "as line " + std::to_string(line.getInt()) +
-           " of the plan's shardings says";
-  return op->hasAttr("dist.split") ? "as the same op of training" : "";
-}
-
 std::string dimText(int64_t dim) { return "dim " + std::to_string(dim); }
 
-/// Why an op splits its operands and results as it does.
-class OpReasons {
-public:
-  OpReasons(Operation *op, const ValueNames &names) : op(op), names(names) {
-    if (auto shardable = dyn_cast<xf::ShardableOpInterface>(op))
-      rule = shardable.getFactorRule();
-    for (Value operand : op->getOperands()) {
-      ShardingAttr given = givenSharding(operand);
-      operands.push_back(given ? Sharding::of(given) : Sharding());
+/// What a reason is called that is of all of a tensor; empty if none of
+/// `reasons` is.
+std::string textOfAll(ArrayRef<ReasonAttr> reasons) {
+  for (ReasonAttr reason : reasons) {
+    if (reason.getAxis())
+      continue;
+    switch (reason.getKind()) {
+    case ReasonKind::Chosen:
+      return "as line " + std::to_string(reason.getLine()) +
+             " of the plan's shardings says";
+    case ReasonKind::ChosenAlike:
+      return "as the same op of training";
+    case ReasonKind::Experts:
+      return "experts work on their rows so, and keep them so for the "
+             "gradient; devices that share sequences add up what each has "
+             "filled in";
+    default:
+      return "wanted so where it is used next";
     }
   }
+  return "";
+}
+
+/// The words for one axis of a tensor.
+using AxisText = llvm::function_ref<std::string(ReasonAttr, int64_t dim)>;
+
+/// The parts of what is said of a tensor: where each axis comes from.
+SmallVector<std::string> partsOf(const Sharding &sharding,
+                                 ArrayRef<ReasonAttr> reasons, AxisText text) {
+  SmallVector<std::string> parts;
+  std::string all = textOfAll(reasons);
+  if (!all.empty())
+    parts.push_back(all);
+  auto add = [&](const std::string &where, StringRef axis, int64_t dim) {
+    ReasonAttr reason = findReason(reasons, axis);
+    if (!reason && !all.empty())
+      return;
+    parts.push_back(where + " over " + axis.str() + ": " +
+                    (reason ? text(reason, dim) : "as the program says"));
+  };
+  for (auto [d, axes] : llvm::enumerate(sharding.dims))
+    for (StringRef axis : axes)
+      add(dimText(int64_t(d)), axis, int64_t(d));
+  for (StringRef axis : sharding.partial)
+    add("partial sums", axis, -1);
+  return parts;
+}
+
+/// Puts the reasons of an op into words.
+class OpWords {
+public:
+  OpWords(Operation *op, const ValueNames &names) : op(op), names(names) {}
 
   /// Of result `index`, which is split as `sharding`.
   std::string of(unsigned index, const Sharding &sharding) const {
-    SmallVector<std::string> parts;
-    if (std::string chosen = chosenText(op); !chosen.empty())
-      parts.push_back(std::move(chosen));
-    else
-      addSources(index, sharding, parts);
+    SmallVector<std::string> parts =
+        partsOf(sharding, reasonsOf(op, index),
+                [&](ReasonAttr reason, int64_t) { return sourceText(reason); });
     if (parts.empty())
       parts.push_back("whole: nothing that it is made of splits it");
     for (unsigned i = 0; i < op->getNumOperands(); ++i)
-      addMove(i, parts);
+      if (std::optional<Reasons> move = moveOf(op, i))
+        parts.push_back(moveText(i, *move));
     return llvm::join(parts, "; ");
   }
 
 private:
-  /// Where each axis of result `index` comes from.
-  void addSources(unsigned index, const Sharding &sharding,
-                  SmallVectorImpl<std::string> &parts) const {
-    for (auto [d, axes] : llvm::enumerate(sharding.dims))
-      for (StringRef axis : axes)
-        parts.push_back(dimText(int64_t(d)) + " over " + axis.str() + ": " +
-                        sourceOfAxis(rule.results[index][d], axis));
-    for (StringRef axis : sharding.partial)
-      parts.push_back("partial sums over " + axis.str() + ": " +
-                      sourceOfSum(rule.results[index], axis));
+  std::string operandText(int64_t i) const {
+    std::string name = names.of(op->getOperand(unsigned(i)));
+    return name.empty() ? "operand " + std::to_string(i) : "'" + name + "'";
   }
 
-  /// What an operand is called, and why it has a say.
-  std::string operandText(unsigned i, StringRef axis) const {
-    Value operand = op->getOperand(i);
-    std::string text = "'" + names.of(operand) + "'";
-    if (text == "''")
-      text = "operand " + std::to_string(i);
-    if (axis.empty() || !names.isWeight(operand))
-      return text;
-    return text + (followsWeights(op, axis)
-                       ? ", a weight, and weights move last"
-                       : ", a weight");
+  /// A dim of an operand, and why it has a say.
+  std::string dimOfOperand(ReasonAttr reason) const {
+    std::string text =
+        dimText(reason.getDim()) + " of " + operandText(reason.getOperand());
+    if (reason.getKind() == ReasonKind::Weight)
+      text += ", a weight";
+    if (reason.getKind() == ReasonKind::WeightFirst)
+      text += ", a weight, and weights move last";
+    return text;
   }
 
-  /// The operands that have `axis` on a loop of `dim`, those that decide first.
-  SmallVector<std::pair<unsigned, int64_t>> holders(const xf::DimFactors &dim,
-                                                    StringRef axis) const {
-    SmallVector<std::pair<unsigned, int64_t>> found;
-    for (bool decides : {true, false})
-      for (auto [i, factors] : llvm::enumerate(rule.operands)) {
-        bool weight = names.isWeight(op->getOperand(i));
-        if ((weight == followsWeights(op, axis)) != decides)
-          continue;
-        for (auto [d, own] : llvm::enumerate(factors))
-          if (d < operands[i].dims.size() && shareFactor(own, dim) &&
-              llvm::is_contained(operands[i].dims[d], axis))
-            found.push_back({unsigned(i), int64_t(d)});
-      }
-    return found;
-  }
-
-  std::string sourceOfAxis(const xf::DimFactors &dim, StringRef axis) const {
-    if (auto found = holders(dim, axis); !found.empty())
-      return "follows " + dimText(found.front().second) + " of " +
-             operandText(found.front().first, axis);
-    for (Operation *user : op->getUsers())
-      if (isa<xf::AccumulateOp>(user))
-        return "follows the parameter whose gradient it is added to";
-    if (isa<xf::CrossEntropyRowsOp>(op))
+  std::string sourceText(ReasonAttr reason) const {
+    switch (reason.getKind()) {
+    case ReasonKind::Operand:
+    case ReasonKind::Weight:
+    case ReasonKind::WeightFirst:
+      return "follows " + dimOfOperand(reason);
+    case ReasonKind::GradientOf:
+      return "follows the parameter whose gradient it is added to";
+    case ReasonKind::Vocabulary:
       return "each device has its own part of the vocabulary";
-    return "the residual stream lies so by the plan, and partial sums of its "
-           "shape are formed there";
-  }
-
-  std::string sourceOfSum(const xf::TensorFactors &result,
-                          StringRef axis) const {
-    for (unsigned i = 0; i < op->getNumOperands(); ++i)
-      if (ShardingAttr want = shardingAt(op, "dist.operands", i);
-          want && llvm::is_contained(Sharding::of(want).partial, axis))
-        return "passed on from " + operandText(i, "") +
-               ", since the op is linear";
-    for (auto [f, factor] : llvm::enumerate(rule.factors)) {
-      bool kept = llvm::any_of(result, [&, f = int64_t(f)](const auto &dim) {
-        return llvm::is_contained(dim, f);
-      });
-      if (kept)
-        continue;
-      if (auto found = holders({int64_t(f)}, axis); !found.empty())
-        return "the op sums over " + dimText(found.front().second) + " of " +
-               operandText(found.front().first, "") + ", which " + axis.str() +
-               " splits";
+    case ReasonKind::Stream:
+      return "the residual stream lies so by the plan, and partial sums of its "
+             "shape are formed there";
+    case ReasonKind::Positions:
+      return "each device makes it for the positions that it has";
+    case ReasonKind::SharedRows:
+      return "devices that share sequences share out each expert's rows";
+    case ReasonKind::Heads:
+      return "attention needs whole sequences, so that heads are split in "
+             "their place";
+    case ReasonKind::Ring:
+      return "keys and values stay where their positions are, and travel in a "
+             "ring";
+    case ReasonKind::Linear:
+      return "passed on from " + operandText(reason.getOperand()) +
+             ", since the op is linear";
+    case ReasonKind::SummedOver:
+      return "the op sums over " + dimOfOperand(reason) + ", which " +
+             reason.getAxis().str() + " splits";
+    case ReasonKind::OwnPart:
+      return "each device adds up its own part";
+    default:
+      return "as the program says";
     }
-    return "each device adds up its own part";
   }
 
   /// An operand that is not as the op wants it.
-  void addMove(unsigned i, SmallVectorImpl<std::string> &parts) const {
-    ShardingAttr want = shardingAt(op, "dist.operands", i);
-    if (!want || want == givenSharding(op->getOperand(i)) ||
-        !givenSharding(op->getOperand(i)))
-      return;
-    Sharding to = Sharding::of(want);
-    const Sharding &from = operands[i];
-    std::string text =
-        operandText(i, "") + " moves from " + from.text() + " to " + to.text();
-    for (StringRef axis : from.partial)
-      if (!llvm::is_contained(to.partial, axis))
-        text += ", because sums over " + axis.str() + " must be formed first";
-    for (auto [d, axes] : llvm::enumerate(from.dims))
-      for (StringRef axis : axes)
-        if (d >= to.dims.size() || !llvm::is_contained(to.dims[d], axis))
-          text += ", because " + whyLost(i, int64_t(d), axis);
-    parts.push_back(text);
+  std::string moveText(unsigned i, ArrayRef<ReasonAttr> reasons) const {
+    ShardingAttr from = givenSharding(op->getOperand(i));
+    ShardingAttr to = shardingAt(op, "dist.operands", i);
+    std::string text = operandText(i) + " moves";
+    if (from && to)
+      text += " from " + Sharding::of(from).text() + " to " +
+              Sharding::of(to).text();
+    for (ReasonAttr reason : reasons)
+      text += ", because " + lossText(reason);
+    return text;
   }
 
-  /// Why operand `i` may not keep `axis` on its dim `d`.
-  std::string whyLost(unsigned i, int64_t d, StringRef axis) const {
-    for (unsigned j = 0; j < op->getNumOperands(); ++j) {
-      ShardingAttr want = shardingAt(op, "dist.operands", j);
-      if (!want)
-        continue;
-      for (auto [e, axes] : llvm::enumerate(Sharding::of(want).dims))
-        if (llvm::is_contained(axes, axis) && !(j == i && int64_t(e) == d))
-          return axis.str() + " splits " + dimText(int64_t(e)) + " of " +
-                 operandText(j, axis);
+  std::string lossText(ReasonAttr reason) const {
+    std::string axis = reason.getAxis().str();
+    switch (reason.getKind()) {
+    case ReasonKind::FormSums:
+      return "sums over " + axis + " must be formed first";
+    case ReasonKind::NeedsAll:
+      return "the op needs all of " + dimText(reason.getDim());
+    case ReasonKind::Operand:
+    case ReasonKind::Weight:
+    case ReasonKind::WeightFirst:
+      return axis + " splits " + dimOfOperand(reason);
+    case ReasonKind::GradientOf:
+      return axis + " splits the parameter whose gradient it is added to";
+    case ReasonKind::Heads:
+      return axis + " splits heads in the place of positions";
+    case ReasonKind::Stream:
+      return axis + " splits the residual stream by the plan";
+    default:
+      return axis + " splits another dim: " + sourceText(reason);
     }
-    return "the op needs all of " + dimText(d);
   }
 
   Operation *op;
   const ValueNames &names;
-  xf::FactorRule rule;
-  SmallVector<Sharding> operands; ///< as they are given
 };
 
-/// Why a variable lies as it does: seeds follow from the plan (Seeds.h).
-class VariableReasons {
+/// Puts the reasons of a variable into words: seeds follow from the plan
+/// (Seeds.h).
+class VariableWords {
 public:
-  VariableReasons(ModuleOp module, const Mesh &mesh)
-      : mesh(mesh), symbols(module), splitsExperts(module) {
-    for (auto variable : module.getOps<xf::VariableOp>())
-      if (variable.getKind() == xf::VariableKind::Working)
-        copied.insert(*variable.getOf());
-  }
+  VariableWords(ModuleOp module, const Mesh &mesh)
+      : mesh(mesh), symbols(module) {}
 
   std::string of(xf::VariableOp variable, const Sharding &sharding) const {
-    SmallVector<std::string> parts;
-    std::string chosen = chosenText(variable);
-    if (!chosen.empty())
-      parts.push_back(chosen);
-    for (auto [d, axes] : llvm::enumerate(sharding.dims))
-      for (StringRef axis : axes)
-        if (chosen.empty())
-          parts.push_back(dimText(int64_t(d)) + " over " + axis.str() + ": " +
-                          reason(variable, int64_t(d), axis));
-    for (StringRef axis : sharding.partial)
-      parts.push_back(
-          "partial sums over " + axis.str() +
-          ": each rank adds up the gradient of its own data, and "
-          "their sum is formed once a step, where the update begins");
+    SmallVector<std::string> parts = partsOf(
+        sharding, reasonsOf(variable, 0), [&](ReasonAttr reason, int64_t dim) {
+          return sourceText(variable, reason, dim);
+        });
     if (parts.empty())
       parts.push_back("whole on every rank: the plan splits no dim of it");
     return llvm::join(parts, "; ");
@@ -264,39 +245,43 @@ private:
     return dim == 0 ? "output features" : "input features";
   }
 
-  std::string reason(xf::VariableOp variable, int64_t dim,
-                     StringRef axis) const {
-    auto type = cast<RankedTensorType>(variable.getType());
-    StringRef name =
-        variable.getOf() ? *variable.getOf() : variable.getSymName();
-    bool isOfModel =
-        type.getRank() == 3 ? splitsExperts(axis) : isModelAxis(axis);
-    if (isOfModel)
+  std::string sourceText(xf::VariableOp variable, ReasonAttr reason,
+                         int64_t dim) const {
+    StringRef axis = reason.getAxis().getValue();
+    auto byPlan = [&](const std::string &what) {
       return "by the plan, " + axis.str() + " = " +
-             std::to_string(mesh.size(axis)) + " splits " +
-             dimName(variable.findRole(symbols), type.getRank(), dim);
-    switch (variable.getKind()) {
-    case xf::VariableKind::OptimizerState:
+             std::to_string(mesh.size(axis)) + " splits " + what;
+    };
+    switch (reason.getKind()) {
+    case ReasonKind::Model:
+      return byPlan(
+          dimName(variable.findRole(symbols),
+                  cast<RankedTensorType>(variable.getType()).getRank(), dim));
+    case ReasonKind::ZeroState:
       return "ZeRO keeps the optimizer's state in shards";
-    case xf::VariableKind::Gradient:
-      return variable->hasAttr("dist.scattered")
-                 ? "ZeRO-2 keeps gradients in the shards of the optimizer's "
-                   "state"
-                 : "as the op gives it that is the first to add to it";
-    case xf::VariableKind::Parameter:
-      if (copied.contains(name))
-        return "ZeRO keeps this copy, which the optimizer alone reads, in the "
-               "shards of its state";
-      [[fallthrough]];
-    default:
+    case ReasonKind::ZeroCopy:
+      return "ZeRO keeps this copy, which the optimizer alone reads, in the "
+             "shards of its state";
+    case ReasonKind::ZeroGradients:
+      return "ZeRO-2 keeps gradients in the shards of the optimizer's state";
+    case ReasonKind::ZeroWeights:
       return "ZeRO-3 keeps weights in shards and gathers them for use";
+    case ReasonKind::CachePages:
+      return byPlan("sequences, and pages are with theirs");
+    case ReasonKind::CacheHeads:
+      return byPlan("key and value heads");
+    case ReasonKind::SumsOfData:
+      return "each rank adds up the gradient of its own data, and their sum is "
+             "formed once a step, where the update begins";
+    case ReasonKind::FirstAddition:
+      return "as the op gives it that is the first to add to it";
+    default:
+      return "as the program says";
     }
   }
 
   const Mesh &mesh;
   SymbolTable symbols;
-  llvm::DenseSet<StringRef> copied;
-  ExpertAxes splitsExperts;
 };
 
 /// Gathers entries; the same of several functions is one.
@@ -364,17 +349,8 @@ private:
     function.walk([&](Operation *op) { explain(op, function); });
   }
 
-  static std::string whyConstrained(Operation *constrain) {
-    if (constrain->getOperand(0).getDefiningOp<xf::DispatchOp>())
-      return "experts work on their rows so, and keep them so for the "
-             "gradient; devices that share sequences add up what each has "
-             "filled in";
-    return "wanted so where it is used next";
-  }
-
   void explain(Operation *op, func::FuncOp function) {
-    bool isConstrained = isa<ConstrainOp>(op);
-    if (!isa<xf::ShardableOpInterface>(op) && !isConstrained)
+    if (!op->hasAttr("dist.reasons"))
       return;
     for (OpResult result : op->getResults()) {
       ShardingAttr sharding = givenSharding(result);
@@ -383,9 +359,8 @@ private:
         continue;
       add({names.of(result), op->getName().stripDialect().str(),
            lineOf(op->getLoc()),
-           isConstrained ? whyConstrained(op)
-                         : OpReasons(op, names).of(result.getResultNumber(),
-                                                   Sharding::of(sharding)),
+           OpWords(op, names).of(result.getResultNumber(),
+                                 Sharding::of(sharding)),
            type, sharding},
           function.getSymName());
     }
@@ -431,7 +406,7 @@ private:
   MeshOp meshOp;
   Mesh mesh;
   ValueNames names;
-  VariableReasons variables;
+  VariableWords variables;
   std::vector<Entry> entries;
   std::vector<llvm::SetVector<StringRef>> places;
   std::map<std::string, size_t> indices;

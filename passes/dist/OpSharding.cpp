@@ -10,6 +10,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+
 using namespace hocket;
 using namespace hocket::dist;
 using llvm::ArrayRef;
@@ -50,18 +52,20 @@ namespace {
 struct Claim {
   int64_t factor;
   Axes axes;
-  bool isWeight;
+  const Proposal *proposal;
+  int64_t dim; ///< Of what is proposed.
 };
 
-/// Spreads a dim's axes over its factors, the slowest first: a later factor is
-/// split only where the earlier ones are split to single elements. Axes that do
-/// not fit are left out.
-void claimDim(const FactorRule &rule, const xf::DimFactors &dim,
-              ArrayRef<StringRef> axes, const Mesh &mesh, bool isWeight,
-              SmallVectorImpl<Claim> &claims) {
+/// Spreads the axes of a proposal's dim `d` over its factors, the slowest
+/// first: a later factor is split only where the earlier ones are split to
+/// single elements. Axes that do not fit are left out.
+void claimDim(const FactorRule &rule, const Proposal &proposal, size_t d,
+              const Mesh &mesh, SmallVectorImpl<Claim> &claims) {
+  const xf::DimFactors &dim = (*proposal.factors)[d];
+  ArrayRef<StringRef> axes = proposal.sharding.dims[d];
   for (int64_t factor : dim) {
     const xf::Factor &f = rule.factors[factor];
-    Claim claim{factor, {}, isWeight};
+    Claim claim{factor, {}, &proposal, int64_t(d)};
     int64_t left = f.size;
     // A dim of one factor may be split unevenly: it is padded.
     while (!axes.empty() &&
@@ -80,10 +84,21 @@ void claimDim(const FactorRule &rule, const xf::DimFactors &dim,
 /// How well a claim may hold an axis; the greatest wins.
 int rankOf(const Claim &claim, bool isModel, const FactorRule &rule) {
   if (!isModel)
-    return claim.isWeight ? 0 : 1;
-  if (claim.isWeight)
+    return claim.proposal->isWeight ? 0 : 1;
+  if (claim.proposal->isWeight)
     return 2;
   return rule.factors[claim.factor].kind == FactorKind::Parallel ? 1 : 0;
+}
+
+/// That `claim` holds `axis`, in the words of who reads of it later.
+ReasonAttr reasonOf(const Claim &claim, mlir::StringAttr axis, bool isModel) {
+  const Proposal &proposal = *claim.proposal;
+  ReasonKind kind = proposal.kind;
+  if (kind == ReasonKind::Operand && proposal.isWeight)
+    kind = isModel ? ReasonKind::WeightFirst : ReasonKind::Weight;
+  if (proposal.operand < 0)
+    return ReasonAttr::of(kind, axis);
+  return ReasonAttr::of(kind, axis, proposal.operand, claim.dim);
 }
 
 } // namespace
@@ -95,9 +110,10 @@ hocket::dist::chooseSharding(const FactorRule &rule,
   // 1. What every operand claims.
   SmallVector<Claim> claims;
   for (const Proposal &proposal : proposals)
-    for (auto [axes, dim] :
-         llvm::zip(proposal.sharding.dims, *proposal.factors))
-      claimDim(rule, dim, axes, mesh, proposal.isWeight, claims);
+    for (size_t d = 0, dims = std::min(proposal.sharding.dims.size(),
+                                       proposal.factors->size());
+         d < dims; ++d)
+      claimDim(rule, proposal, d, mesh, claims);
   // 2. Each axis goes to one factor.
   llvm::DenseMap<StringRef, const Claim *> owner;
   for (const Claim &claim : claims)
@@ -127,6 +143,14 @@ hocket::dist::chooseSharding(const FactorRule &rule,
         if (mesh.product(result.factors[dim[i - 1]]) !=
             rule.factors[dim[i - 1]].size)
           result.factors[dim[i]].clear();
+  // 5. What each axis is there for.
+  mlir::MLIRContext *context = mesh.symbol().getContext();
+  for (const Axes &axes : result.factors) {
+    auto &reasons = result.reasons.emplace_back();
+    for (StringRef axis : axes)
+      reasons.push_back(reasonOf(
+          *owner[axis], mlir::StringAttr::get(context, axis), isModel(axis)));
+  }
   return result;
 }
 
@@ -134,4 +158,7 @@ void hocket::dist::matchShards(const FactorRule &rule, OpSharding &choice) {
   int64_t vocabulary = rule.operands[0].back()[0];
   int64_t shards = rule.results[0].back()[0];
   choice.factors[shards] = choice.factors[vocabulary];
+  choice.reasons[shards].clear();
+  for (ReasonAttr reason : choice.reasons[vocabulary])
+    choice.reasons[shards].push_back(reason.about(ReasonKind::Vocabulary));
 }

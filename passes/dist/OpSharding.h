@@ -36,11 +36,15 @@ struct Proposal {
   const xf::TensorFactors *factors; ///< of the op's rule
   Sharding sharding;
   bool isWeight = false;
+  int64_t operand = -1; ///< That it is, or is about.
+  ReasonKind kind = ReasonKind::Operand;
 };
 
 /// The outcome: one list of axes a factor.
 struct OpSharding {
   llvm::SmallVector<Axes> factors;
+  /// What gave a factor each of its axes; none where a file of shardings has.
+  llvm::SmallVector<llvm::SmallVector<ReasonAttr, 2>> reasons;
 
   /// The dims of a tensor of the op; its partial sums are left empty.
   Sharding of(const xf::TensorFactors &tensor) const;

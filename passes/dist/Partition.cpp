@@ -73,6 +73,7 @@ public:
 private:
   void partition(xf::VariableOp variable) {
     variable->removeAttr("dist.split_line");
+    variable->removeAttr("dist.reasons");
     auto type = cast<RankedTensorType>(variable.getType());
     auto sharding = variable->getAttrOfType<ShardingAttr>("dist.sharding");
     if (!sharding || Sharding::of(sharding).isWhole())
@@ -136,6 +137,8 @@ private:
     op->removeAttr("dist.results");
     op->removeAttr("dist.split");
     op->removeAttr("dist.split_line");
+    op->removeAttr("dist.reasons");
+    op->removeAttr("dist.moves");
     for (Value result : op->getResults())
       makeLocal(result);
     if (auto constrain = dyn_cast<ConstrainOp>(op)) {

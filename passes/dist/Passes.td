@@ -43,6 +43,8 @@ def DistPropagateShardings
     the priorities. Values of the shape of the residual stream that are partial
     sums are reduced to the stream's sharding; others are reduced where the
     first op needs them. Gradients take the sharding in which they are made.
+    What decided is written down with it, for dist-explain-shardings:
+    `dist.reasons` of results, `dist.moves` of operands.
 
     Ops whose shards are no op of the same kind are rewritten: a bias after
     partial sums, cross-entropy over a split vocabulary or split rows.
@@ -50,7 +52,7 @@ def DistPropagateShardings
     ```mlir
     %y = xf.linear %x, %w : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
     // becomes, with the rows of %w split over tp
-    %y = xf.linear %x, %w {dist.operands = [#dist.sharding<@mesh, [[], []], partial = []>, #dist.sharding<@mesh, [["tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [[], ["tp"]], partial = []>]} : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
+    %y = xf.linear %x, %w {dist.operands = [#dist.sharding<@mesh, [[], []], partial = []>, #dist.sharding<@mesh, [["tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [[], ["tp"]], partial = []>], dist.reasons = [[#dist.reason<weight_first over "tp" operand 1 dim 0>]]} : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
     ```
   }];
   let statistics = [
@@ -63,10 +65,11 @@ def DistExplainShardings
     : Pass<"dist-explain-shardings", "::mlir::ModuleOp"> {
   let summary = "says of every tensor why it is split as it is";
   let description = [{
-    From what dist-propagate-shardings has written on ops: which operand, which
+    Puts into words what convert-xf-to-dist has written on variables and
+    dist-propagate-shardings on ops (`#dist.reason`): which operand, which
     priority or which part of the plan each axis of a value or a variable comes
     from, and why operands that are not as their op wants them must move. The
-    mesh keeps the reasons as `dist.explanation`, down to the executable, where
+    mesh keeps the words as `dist.explanation`, down to the executable, where
     `hocket explain` reads them. Layers that share a function are explained once.
 
     ```mlir

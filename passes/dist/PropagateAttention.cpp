@@ -6,6 +6,8 @@
 
 #include "passes/dist/Propagation.h"
 
+#include <utility>
+
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::dist;
@@ -24,8 +26,10 @@ LogicalResult Propagation::visitAttention(Operation *op,
       keepForGradient(op, rule, choice);
   }
   split(op, rule, choice);
-  if (context == "ring")
+  if (context == "ring") {
     keepKeys(op, isGradient, queries.dims[1]);
+    noteMoves(op, ChoiceReasons(rule, choice));
+  }
   if (failed(constrain(op->getResult(0), queries)))
     return failure();
   // Sums over the heads of a group may stay sums.
@@ -42,9 +46,10 @@ LogicalResult Propagation::visitAttention(Operation *op,
 LogicalResult Propagation::splitHeads(Operation *op, const xf::FactorRule &rule,
                                       OpSharding &choice) {
   int64_t position = rule.operands[0][1][0], group = rule.operands[0][2][0];
-  Axes axes = std::move(choice.factors[position]);
-  choice.factors[position].clear();
+  Axes axes = std::exchange(choice.factors[position], {});
   llvm::append_range(choice.factors[group], axes);
+  for (ReasonAttr reason : std::exchange(choice.reasons[position], {}))
+    choice.reasons[group].push_back(reason.about(ReasonKind::Heads));
   int64_t devices = mesh.product(choice.factors[group]);
   if (rule.factors[group].size % devices != 0)
     return op->emitError("D19: ")
@@ -71,6 +76,11 @@ void Propagation::keepForGradient(Operation *op, const xf::FactorRule &rule,
         builder.create<xf::ReshapeOp>(split.getLoc(), operand.getType(), moved);
     set(heads.getResult(), want);
     annotate(heads, {flat.toAttr(mesh.symbol())}, {want.toAttr(mesh.symbol())});
+    Reasons reasons;
+    for (auto [d, axes] : llvm::enumerate(want.dims))
+      llvm::append_range(reasons,
+                         follow(axes, 0, int64_t(d), op->getContext()));
+    setReasons(heads, {std::move(reasons)});
     op->setOperand(i, heads.getResult());
   }
 }
@@ -81,6 +91,7 @@ Value Propagation::moveForGradient(OpBuilder &builder, Value value,
       value.getLoc(), value.getType(), value, to.toAttr(mesh.symbol()));
   set(moved.getResult(), to);
   annotate(moved, {moved.getTo()}, {moved.getTo()});
+  setReasons(moved, {{ReasonAttr::of(moved.getContext(), ReasonKind::Wanted)}});
   Operation *end = moved->getBlock()->getTerminator();
   value.replaceUsesWithIf(
       moved.getResult(), [&](OpOperand &use) { return use.getOwner() == end; });
@@ -104,4 +115,17 @@ void Propagation::keepKeys(Operation *op, bool isGradient, const Axes &axes) {
     return keep("dist.operands", {1, 2});
   keep("dist.operands", {2, 3});
   keep("dist.results", {1, 2});
+  SmallVector<Reasons> reasons;
+  for (unsigned i = 0; i < op->getNumResults(); ++i) {
+    reasons.push_back(reasonsOf(op, i));
+    if (i == 0)
+      continue;
+    llvm::erase_if(reasons[i], [&](ReasonAttr reason) {
+      return llvm::is_contained(axes, reason.getAxis().getValue());
+    });
+    for (StringRef axis : axes)
+      reasons[i].push_back(ReasonAttr::of(
+          ReasonKind::Ring, StringAttr::get(op->getContext(), axis)));
+  }
+  setReasons(op, reasons);
 }

@@ -52,6 +52,16 @@ std::optional<OpSharding> Propagation::chosenSplit(Operation *op) {
   return chosen;
 }
 
+ReasonAttr Propagation::chosenReason(Operation *op) {
+  MLIRContext *context = op->getContext();
+  if (auto line = op->getAttrOfType<IntegerAttr>("dist.split_line"))
+    return ReasonAttr::get(context, ReasonKind::Chosen, {}, -1, -1,
+                           line.getInt());
+  return op->hasAttr("dist.split")
+             ? ReasonAttr::of(context, ReasonKind::ChosenAlike)
+             : ReasonAttr();
+}
+
 LogicalResult Propagation::visitChosen(xf::ShardableOpInterface shardable,
                                        const OpSharding &chosen) {
   Operation *op = shardable;
@@ -97,6 +107,9 @@ LogicalResult Propagation::moveOperand(Operation *op, unsigned i,
 void Propagation::split(Operation *op, const xf::FactorRule &rule,
                         const OpSharding &choice) {
   SmallVector<Attribute> wants, gives;
+  ChoiceReasons reasons(rule, choice);
+  ReasonAttr chosen = chosenReason(op);
+  SmallVector<Reasons> results;
   for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
     wants.push_back(tensorOf(operand)
                         ? Attribute(choice.of(factors).toAttr(mesh.symbol()))
@@ -108,10 +121,14 @@ void Propagation::split(Operation *op, const xf::FactorRule &rule,
     // Of the vocabulary's parts each device has its own.
     for (const Axes &axes : sharding.dims)
       dropAxes(sharding.partial, axes);
+    results.push_back(chosen ? Reasons{chosen}
+                             : reasons.ofResult(unsigned(i), sharding));
     set(op->getResult(i), sharding, isWeightValue(op));
     gives.push_back(attrOf(op->getResult(i)));
   }
   annotate(op, wants, gives);
+  setReasons(op, results);
+  noteMoves(op, reasons);
 }
 
 LogicalResult Propagation::constrain(Value value, const Sharding &to) {
@@ -139,14 +156,20 @@ LogicalResult Propagation::visitRows(Operation *op,
   proposeStream(op, rule, proposals);
   if (isa<xf::CombineOp>(op))
     if (const Sharding *stream = findStream(op->getResult(0)))
-      proposals.push_back({&rule.results[0], *stream, false});
-  RowsSharding choice =
+      proposals.push_back(
+          {&rule.results[0], *stream, false, -1, ReasonKind::Stream});
+  RowsSharding rows =
       chooseRows(op, rule, std::move(proposals), mesh, splitsExperts);
   SmallVector<Attribute> wants;
-  for (const Sharding &want : choice.operands)
+  for (const Sharding &want : rows.operands)
     wants.push_back(want.toAttr(mesh.symbol()));
-  set(op->getResult(0), choice.result);
+  set(op->getResult(0), rows.result);
   annotate(op, wants, {attrOf(op->getResult(0))});
+  ChoiceReasons reasons(rule, rows.choice);
+  Reasons result = reasons.ofResult(0, rows.result);
+  passSums(result, rows.sums, rows.rows, op->getContext());
+  setReasons(op, {std::move(result)});
+  noteMoves(op, reasons);
   return success();
 }
 
@@ -155,7 +178,8 @@ LogicalResult Propagation::visitGrouped(Operation *op,
   SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
   for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
     if (auto split = splitRows(shardings.lookup(operand), splitsExperts))
-      proposals.push_back({&factors, *split, false});
+      proposals.push_back(
+          {&factors, *split, false, -1, ReasonKind::SharedRows});
   OpSharding choice = chooseSharding(rule, proposals, mesh, splitsExperts);
   for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
     if (operand.getDefiningOp<xf::DispatchOp>() &&
@@ -191,6 +215,10 @@ LogicalResult Propagation::visitExchange(Operation *op) {
     return llvm::is_contained(experts, axis);
   });
   llvm::append_range(places, experts);
+  OpSharding choice;
+  xf::FactorRule rule;
+  ChoiceReasons reasons(rule, choice); // Of what moves; the rest is said here.
+  MLIRContext *context = op->getContext();
   auto along = [&](Value value, const Axes &axes) {
     Sharding sharding = Sharding::whole(tensorOf(value).getRank());
     sharding.dims[0] = axes;
@@ -200,6 +228,8 @@ LogicalResult Propagation::visitExchange(Operation *op) {
     set(op->getResult(0), along(op->getResult(0), places));
     annotate(op, {along(ranges, runs).toAttr(mesh.symbol())},
              {attrOf(op->getResult(0))});
+    setReasons(op, {follow(places, 0, 0, context)});
+    noteMoves(op, reasons);
     return success();
   }
   // 3. Sums of each row may be moved as such.
@@ -217,6 +247,10 @@ LogicalResult Propagation::visitExchange(Operation *op) {
             along(ranges, runs).toAttr(mesh.symbol()),
             along(segments, places).toAttr(mesh.symbol())},
            {attrOf(op->getResult(0))});
+  Reasons result = follow(to.dims[0], returns ? 1 : 2, 0, context);
+  passSums(result, to.partial, 0, context);
+  setReasons(op, {std::move(result)});
+  noteMoves(op, reasons);
   return success();
 }
 
@@ -228,6 +262,8 @@ void Propagation::settleRows(Value rows, const Sharding &to) {
   rows.replaceAllUsesExcept(moved.getResult(), moved);
   set(moved.getResult(), to);
   annotate(moved, {moved.getTo()}, {moved.getTo()});
+  setReasons(moved,
+             {{ReasonAttr::of(moved.getContext(), ReasonKind::Experts)}});
 }
 
 bool Propagation::isWeightValue(Operation *op) const {
@@ -270,26 +306,32 @@ LogicalResult Propagation::visitSums(Operation *op,
   llvm::append_range(give.partial, choice.partialOf(rule, rule.results[0]));
   set(op->getResult(0), give);
   annotate(op, wants, {attrOf(op->getResult(0))});
+  ChoiceReasons reasons(rule, choice);
+  Reasons result = reasons.ofResult(0, give);
+  passSums(result, partial, isGradient ? 1 : 0, op->getContext());
+  setReasons(op, {std::move(result)});
+  noteMoves(op, reasons);
   return success();
 }
 
 SmallVector<Proposal, 4>
 Propagation::proposalsOf(Operation *op, const xf::FactorRule &rule) const {
   SmallVector<Proposal, 4> proposals;
-  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (tensorOf(operand))
-      proposals.push_back(
-          {&factors, shardings.lookup(operand), weights.contains(operand)});
+      proposals.push_back({&rule.operands[i], shardings.lookup(operand),
+                           weights.contains(operand), int64_t(i)});
   // What every device makes for the positions that it has.
   if (isa<xf::RopeTableOp, xf::PositionsOp>(op) && !context.empty()) {
     Sharding rows = Sharding::whole(tensorOf(op->getResult(0)).getRank());
     rows.dims[0] = mesh.parts(AxisKind::Context);
-    proposals.push_back({&rule.results[0], rows, false});
+    proposals.push_back(
+        {&rule.results[0], rows, false, -1, ReasonKind::Positions});
   }
   // Where a result is going: into the gradient of a split weight.
   for (auto [result, factors] : llvm::zip(op->getResults(), rule.results))
     if (std::optional<Sharding> goal = goalOf(result))
-      proposals.push_back({&factors, *goal, true});
+      proposals.push_back({&factors, *goal, true, -1, ReasonKind::GradientOf});
   return proposals;
 }
 
@@ -298,7 +340,7 @@ void Propagation::proposeStream(Operation *op, const xf::FactorRule &rule,
   for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
     if (const Sharding *stream = findStream(operand);
         stream && !shardings.lookup(operand).partial.empty())
-      proposals.push_back({&factors, *stream, false});
+      proposals.push_back({&factors, *stream, false, -1, ReasonKind::Stream});
 }
 
 std::optional<Sharding> Propagation::goalOf(Value value) const {

@@ -50,9 +50,12 @@ LogicalResult Propagation::run() {
           failed(visitFunction(symbols.lookup<func::FuncOp>(name.getValue()))))
         return failure();
   // Gradients keep what the backward pass has decided.
-  for (auto variable : module.getOps<xf::VariableOp>())
+  for (auto variable : module.getOps<xf::VariableOp>()) {
     variable->setAttr("dist.sharding",
                       variableSharding(variable).toAttr(mesh.symbol()));
+    if (auto first = firstReasons.find(variable); first != firstReasons.end())
+      setReasons(variable, {first->second});
+  }
   return success();
 }
 
@@ -210,6 +213,8 @@ LogicalResult Propagation::visit(Operation *op) {
         set(constrain.getResult(), Sharding::of(constrain.getTo()),
             weights.contains(constrain.getInput()));
         annotate(constrain, {constrain.getTo()}, {constrain.getTo()});
+        setReasons(constrain, {{ReasonAttr::of(constrain.getContext(),
+                                               ReasonKind::Wanted)}});
         return success();
       })
       .Case([&](xf::GlobalNormOp norm) { return visitNorm(norm); })
@@ -262,6 +267,7 @@ LogicalResult Propagation::visitAccumulate(xf::AccumulateOp op) {
       for (const Axes &axes : sharding.dims)
         dropAxes(sharding.partial, axes);
     }
+    firstReasons[variable] = reasonsOfFirst(variable, op, sharding);
   }
   // What is added later may be no sum over an axis: none is then.
   Axes &sums = entry->second.partial;
@@ -277,6 +283,38 @@ LogicalResult Propagation::visitAccumulate(xf::AccumulateOp op) {
   }
   annotate(op, {entry->second.toAttr(mesh.symbol())}, {});
   return success();
+}
+
+Reasons Propagation::reasonsOfFirst(xf::VariableOp variable,
+                                    xf::AccumulateOp first,
+                                    const Sharding &sharding) const {
+  // What the plan or a file says of the variable holds for where it is kept.
+  Reasons seeds = reasonsOf(variable, 0);
+  auto isOfAll = [](ReasonAttr reason) { return !reason.getAxis(); };
+  if (!llvm::any_of(seeds, isOfAll)) {
+    Operation *made = first.getValue().getDefiningOp();
+    Reasons given =
+        made ? reasonsOf(made,
+                         cast<OpResult>(first.getValue()).getResultNumber())
+             : Reasons();
+    bool isScattered = variable->hasAttr("dist.scattered");
+    llvm::erase_if(seeds, [&](ReasonAttr seed) {
+      ReasonAttr reason = findReason(given, seed.getAxis());
+      return !isScattered &&
+             !(reason && reason.getKind() == ReasonKind::GradientOf);
+    });
+    for (const Axes &axes : sharding.dims)
+      for (StringRef axis : axes)
+        if (!findReason(seeds, axis))
+          seeds.push_back(
+              ReasonAttr::of(isScattered ? ReasonKind::ZeroGradients
+                                         : ReasonKind::FirstAddition,
+                             StringAttr::get(module.getContext(), axis)));
+  }
+  for (StringRef axis : sharding.partial)
+    seeds.push_back(ReasonAttr::of(ReasonKind::SumsOfData,
+                                   StringAttr::get(module.getContext(), axis)));
+  return seeds;
 }
 
 LogicalResult Propagation::visitNorm(xf::GlobalNormOp norm) {
@@ -347,6 +385,20 @@ void Propagation::annotate(Operation *op, ArrayRef<Attribute> wants,
     op->setAttr("dist.operands", builder.getArrayAttr(wants));
   if (!gives.empty())
     op->setAttr("dist.results", builder.getArrayAttr(gives));
+}
+
+void Propagation::noteMoves(Operation *op, const ChoiceReasons &reasons) {
+  auto wants = op->getAttrOfType<ArrayAttr>("dist.operands");
+  if (!wants)
+    return; // It has no operands.
+  SmallVector<std::optional<Reasons>> moves(op->getNumOperands());
+  for (auto [i, want] : llvm::enumerate(wants)) {
+    Value operand = op->getOperand(unsigned(i));
+    if (auto to = dyn_cast<ShardingAttr>(want); to && to != attrOf(operand))
+      moves[i] = reasons.ofMove(unsigned(i), shardings.lookup(operand),
+                                Sharding::of(to), op->getContext());
+  }
+  setMoves(op, moves);
 }
 
 namespace {

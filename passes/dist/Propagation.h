@@ -19,6 +19,7 @@
 #define HOCKET_PASSES_DIST_PROPAGATION_H
 
 #include "passes/dist/ExpertSharding.h"
+#include "passes/dist/Reasons.h"
 
 #include "dialects/xf/IR/Xf.h"
 
@@ -110,6 +111,9 @@ private:
   /// Annotates `op` by the choice that was made for it.
   void split(mlir::Operation *op, const xf::FactorRule &rule,
              const OpSharding &choice);
+
+  /// That a file says so of `op`; null if none does.
+  static ReasonAttr chosenReason(mlir::Operation *op);
 
   //===--------------------------------------------------------------------===//
   // Attention over sequences that devices share
@@ -227,6 +231,13 @@ private:
   void annotate(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> wants,
                 llvm::ArrayRef<mlir::Attribute> gives);
 
+  /// Why operands of `op` move, by what it wants, as `dist.moves`.
+  void noteMoves(mlir::Operation *op, const ChoiceReasons &reasons);
+
+  /// Why the gradient `variable` is split as what is first added to it.
+  Reasons reasonsOfFirst(xf::VariableOp variable, xf::AccumulateOp first,
+                         const Sharding &sharding) const;
+
   mutable mlir::ModuleOp module; // MLIR has no const ops
   mlir::SymbolTable symbols;
   Mesh mesh;
@@ -242,7 +253,8 @@ private:
   bool isSeeded; ///< a file says of ops how they are split
   llvm::DenseMap<mlir::Value, Sharding> shardings;
   llvm::DenseSet<mlir::Value> weights;
-  llvm::DenseMap<mlir::Operation *, Sharding> gradients; ///< by variable
+  llvm::DenseMap<mlir::Operation *, Sharding> gradients;   ///< by variable
+  llvm::DenseMap<mlir::Operation *, Reasons> firstReasons; ///< the same
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<xf::AccumulateOp>>
       additions; ///< the same
   llvm::DenseMap<mlir::StringAttr, Sharding>

@@ -13,6 +13,7 @@
 #include "passes/dist/OpNames.h"
 #include "passes/dist/OpStrategies.h"
 #include "passes/dist/Passes.h"
+#include "passes/dist/Reasons.h"
 #include "passes/dist/ValueNames.h"
 
 namespace hocket::dist {
@@ -101,6 +102,9 @@ private:
     for (xf::VariableOp variable : found->second) {
       variable->setAttr("dist.sharding", sharding);
       noteLine(variable, split.place);
+      setReasons(variable,
+                 {{ReasonAttr::get(module.getContext(), ReasonKind::Chosen, {},
+                                   -1, -1, split.place.line)}});
       if (variable.getKind() == xf::VariableKind::Gradient)
         variable->setAttr("dist.scattered", UnitAttr::get(module.getContext()));
     }

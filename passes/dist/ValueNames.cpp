@@ -68,7 +68,6 @@ ValueNames::ValueNames(ModuleOp module) : module(module), symbols(module) {
     });
   for (auto step : module.getOps<xf::StepOp>())
     bindStep(step);
-  findWeights();
 }
 
 void ValueNames::bind(ValueRange operands, func::FuncOp callee) {
@@ -88,30 +87,6 @@ void ValueNames::bindStep(xf::StepOp step) {
   llvm::append_range(
       given, forward.front().getTerminator()->getOperands().drop_front());
   bind(given, backward);
-}
-
-void ValueNames::findWeights() {
-  auto isNew = [&](Operation *op) {
-    if (auto read = dyn_cast<xf::ReadOp>(op)) {
-      auto variable = symbols.lookup<xf::VariableOp>(read.getVariable());
-      return variable && (variable.getKind() == xf::VariableKind::Parameter ||
-                          variable.getKind() == xf::VariableKind::Working);
-    }
-    return isa<xf::CastOp, xf::ReshapeOp, xf::PrefixOp, xf::QuantizeBlocksOp,
-               xf::DequantizeBlocksOp>(op) &&
-           weights.contains(op->getOperand(0));
-  };
-  // A callee may stand before its caller.
-  for (int round = 0; round < 2; ++round)
-    for (auto function : module.getOps<func::FuncOp>()) {
-      for (Value argument : function.getArguments())
-        if (weights.contains(origins.lookup(argument)))
-          weights.insert(argument);
-      function.walk([&](Operation *op) {
-        if (isNew(op))
-          weights.insert(op->getResult(0));
-      });
-    }
 }
 
 std::string ValueNames::of(Value value) const { return nameOf(value, 0); }

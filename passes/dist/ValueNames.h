@@ -43,19 +43,14 @@ public:
   /// Empty if nothing names it.
   std::string of(mlir::Value value) const;
 
-  /// Whether a value is a parameter, or computed from parameters alone.
-  bool isWeight(mlir::Value value) const { return weights.contains(value); }
-
 private:
   void bind(mlir::ValueRange operands, mlir::func::FuncOp callee);
   void bindStep(xf::StepOp step);
-  void findWeights();
   std::string nameOf(mlir::Value value, int depth) const;
 
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
   llvm::DenseMap<mlir::Value, mlir::Value> origins; ///< of arguments
-  llvm::DenseSet<mlir::Value> weights;
 };
 
 } // namespace hocket::dist

@@ -31,6 +31,8 @@ LEFT = {
     # Of ops of xf, which must not know of shardings. Gone after partitioning.
     "dist.operands": "what propagation wants of any op's operands",
     "dist.results": "what propagation gives any op's results",
+    "dist.reasons": "what decided so, of any op or variable, until explained",
+    "dist.moves": "why any op's operands move, likewise",
     "dist.split": "the factors of any op that a person split by hand",
     "dist.split_line": "where a person said so, for messages",
     "dist.scattered": "a variable that ZeRO scatters",

@@ -18,6 +18,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialects/dist/IR/DistDialect.h.inc"
+#include "dialects/dist/IR/DistEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/dist/IR/DistAttrs.h.inc"

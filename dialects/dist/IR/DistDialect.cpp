@@ -14,6 +14,7 @@ using namespace mlir;
 using namespace hocket::dist;
 
 #include "dialects/dist/IR/DistDialect.cpp.inc"
+#include "dialects/dist/IR/DistEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/dist/IR/DistAttrs.cpp.inc"

@@ -7,26 +7,9 @@
 #ifndef HOCKET_DIALECTS_DIST_DISTOPS
 #define HOCKET_DIALECTS_DIST_DISTOPS
 
-include "dialects/dist/IR/DistDialect.td"
-include "mlir/IR/AttrTypeBase.td"
+include "dialects/dist/IR/DistAttrs.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
-  let mnemonic = "sharding";
-  let summary = "How a tensor is split over a mesh";
-  let description = [{
-    For every dim the axes that split it, the major one first, then the axes
-    over which the shards are partial sums.
-
-    `#dist.sharding<@mesh, [["dp"], [], ["tp"]], partial = []>`
-  }];
-  let parameters = (ins "::mlir::FlatSymbolRefAttr":$mesh,
-                        "::mlir::ArrayAttr":$dims,
-                        "::mlir::ArrayAttr":$partial);
-  let assemblyFormat = "`<` $mesh `,` $dims `,` `partial` `=` $partial `>`";
-  let genVerifyDecl = 1;
-}
 
 def Dist_MeshOp : Op<Dist_Dialect, "mesh", [Symbol]> {
   let summary = "the devices, as a grid with named axes";

@@ -74,6 +74,13 @@ int64_t Mesh::product(ArrayRef<StringRef> axes) const {
   return product;
 }
 
+int64_t Mesh::devices() const {
+  int64_t devices = 1;
+  for (const auto &[name, size] : sizes)
+    devices *= size;
+  return devices;
+}
+
 Axes Mesh::parts(AxisKind kind) const {
   Axes parts;
   for (const auto &[name, size] : sizes)

@@ -54,6 +54,8 @@ public:
   bool contains(llvm::StringRef axis) const { return sizes.contains(axis); }
   int64_t size(llvm::StringRef axis) const { return sizes.lookup(axis); }
   int64_t product(llvm::ArrayRef<llvm::StringRef> axes) const;
+  /// Of all axes.
+  int64_t devices() const;
   /// The axis of `kind`, or the sub-axes into which it is cut, in the mesh's
   /// order; empty if there are neither.
   Axes parts(AxisKind kind) const;

@@ -124,37 +124,63 @@ Axes Seeds::splitsByRole() const {
   return axes;
 }
 
-Sharding Seeds::variable(xf::VariableOp variable, Role role,
-                         bool hasWorkingCopy) const {
+void Seed::explain(ReasonKind kind, MLIRContext *context) {
+  auto isKnown = [&](StringRef axis) {
+    return llvm::any_of(reasons, [&](ReasonAttr reason) {
+      return reason.getAxis().getValue() == axis;
+    });
+  };
+  for (const Axes &axes : sharding.dims)
+    for (StringRef axis : axes)
+      if (!isKnown(axis))
+        reasons.push_back(ReasonAttr::of(kind, StringAttr::get(context, axis)));
+}
+
+ArrayAttr Seed::reasonsAttr(MLIRContext *context) const {
+  SmallVector<Attribute> list(reasons.begin(), reasons.end());
+  return ArrayAttr::get(context, {ArrayAttr::get(context, list)});
+}
+
+Seed Seeds::variable(xf::VariableOp variable, Role role,
+                     bool hasWorkingCopy) const {
   auto type = cast<RankedTensorType>(variable.getType());
-  Sharding sharding = weight(role, type);
+  MLIRContext *context = variable.getContext();
+  Seed seed{weight(role, type), {}};
+  seed.explain(ReasonKind::Model, context);
   int stage = 0; // of ZeRO, from which on it is split
+  ReasonKind zero = ReasonKind::ZeroWeights;
   switch (variable.getKind()) {
   case xf::VariableKind::Cache:
     // Pages as sequences are shared out, and heads as those of keys.
-    sharding.dims[0] = present({AxisKind::Data, AxisKind::Expert});
-    sharding.dims[2] = plan.tensor.keyHeads;
-    return sharding;
+    seed.sharding.dims[0] = present({AxisKind::Data, AxisKind::Expert});
+    seed.explain(ReasonKind::CachePages, context);
+    seed.sharding.dims[2] = plan.tensor.keyHeads;
+    seed.explain(ReasonKind::CacheHeads, context);
+    return seed;
   case xf::VariableKind::Parameter:
     stage = hasWorkingCopy ? 1 : 3;
+    if (hasWorkingCopy)
+      zero = ReasonKind::ZeroCopy;
     break;
   case xf::VariableKind::OptimizerState:
     stage = 1;
+    zero = ReasonKind::ZeroState;
     break;
   case xf::VariableKind::Working:
     stage = 3;
     break;
   default:
-    return sharding;
+    return seed;
   }
   if (plan.zeroStage < stage)
-    return sharding;
+    return seed;
   Axes data = present({AxisKind::Data, AxisKind::Expert});
   llvm::append_range(data, plan.context.positions);
   if (isExperts(role, type))
     llvm::append_range(data, plan.tensor.rows);
-  addDataAxes(sharding, type, std::move(data));
-  return sharding;
+  addDataAxes(seed.sharding, type, std::move(data));
+  seed.explain(zero, context);
+  return seed;
 }
 
 Sharding Seeds::batch() const {

@@ -60,6 +60,18 @@ struct PlacementPlan {
   ContextPlaces context;
 };
 
+/// How a variable is split, and why: one reason for each axis.
+struct Seed {
+  Sharding sharding;
+  llvm::SmallVector<ReasonAttr, 4> reasons;
+
+  /// Gives `kind` as the reason of every axis that has none yet.
+  void explain(ReasonKind kind, mlir::MLIRContext *context);
+
+  /// `dist.reasons`, a list for the one tensor.
+  mlir::ArrayAttr reasonsAttr(mlir::MLIRContext *context) const;
+};
+
 class Seeds {
 public:
   Seeds(const Mesh &mesh, PlacementPlan plan)
@@ -69,8 +81,7 @@ public:
 
   /// `role` is that of the parameter that `variable` is or belongs to; what has
   /// none is kept whole on the axes of the model.
-  Sharding variable(xf::VariableOp variable, Role role,
-                    bool hasWorkingCopy) const;
+  Seed variable(xf::VariableOp variable, Role role, bool hasWorkingCopy) const;
   /// The axes that split parameters by their roles.
   Axes splitsByRole() const;
   /// The axes that experts are split over, the coarsest first.

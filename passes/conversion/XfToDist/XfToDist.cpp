@@ -254,10 +254,12 @@ private:
         copied.insert(*variable.getOf());
     for (auto variable : getOperation().getOps<xf::VariableOp>()) {
       bool hasCopy = copied.contains(variable.getSymName());
-      variable->setAttr(
-          "dist.sharding",
-          seeds.variable(variable, variable.findRole(symbols), hasCopy)
-              .toAttr(mesh.symbol()));
+      dist::Seed seed =
+          seeds.variable(variable, variable.findRole(symbols), hasCopy);
+      variable->setAttr("dist.sharding", seed.sharding.toAttr(mesh.symbol()));
+      // For dist-explain-shardings, which leaves one device out.
+      if (!seed.reasons.empty() && mesh.devices() > 1)
+        variable->setAttr("dist.reasons", seed.reasonsAttr(&getContext()));
       if (variable.getKind() == xf::VariableKind::Gradient &&
           seeds.scattersGradients())
         variable->setAttr("dist.scattered", UnitAttr::get(&getContext()));

@@ -6,7 +6,7 @@
 
 // CHECK: dist.stream_types = [tensor<2x4x8xf32>, tensor<4x1x8xf32>, tensor<4x1x8xf32>]
 // CHECK-SAME: dist.streams = [#dist.sharding<@mesh, {{\[\[}}"dp"], ["tp"], []], partial = []>, #dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>, #dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>]
-// CHECK: xf.variable @cache.keys : tensor<8x64x2x4xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"dp"], [], ["tp"], []], partial = []>
+// CHECK: xf.variable @cache.keys : tensor<8x64x2x4xf32> {dist.reasons = {{\[\[}}#dist.reason<cache_pages over "dp">, #dist.reason<cache_heads over "tp">]], dist.sharding = #dist.sharding<@mesh, {{\[\[}}"dp"], [], ["tp"], []], partial = []>
 xf.variable @cache.keys : tensor<8x64x2x4xf32> {kind = #xf.variable_kind<cache>}
 
 func.func private @layer(%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {

@@ -23,10 +23,11 @@ func.func @forward(%tokens: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mes
   // CHECK: xf.embedding {{.*}}dist.results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = ["tp"]>]
   %x = xf.embedding %tokens, %t : (tensor<4x8xi32>, tensor<32x16xf32>) -> tensor<4x8x16xf32>
   // Features over `tp`; the input must be whole, in the stream's sharding.
-  // CHECK: xf.linear {{.*}}dist.operands = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>, #dist.sharding<@mesh, {{\[\[}}"tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], ["tp"]], partial = []>]
+  // What decided is there too: sums are formed, and weights move last.
+  // CHECK: xf.linear {{.*}}dist.moves = {{\[\[}}#dist.reason<form_sums over "tp">], unit], dist.operands = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>, #dist.sharding<@mesh, {{\[\[}}"tp"], []], partial = []>], dist.reasons = {{\[\[}}#dist.reason<operand over "dp" operand 0 dim 0>, #dist.reason<weight_first over "tp" operand 1 dim 0>]], dist.results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], ["tp"]], partial = []>]
   %h = xf.linear %x, %up : (tensor<4x8x16xf32>, tensor<64x16xf32>) -> tensor<4x8x64xf32>
   // The bias is added once, to sums that are whole.
-  // CHECK: xf.linear %{{[^,]*}}, %{{[^,]*}} {{.*}}dist.results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = ["tp"]>]
+  // CHECK: xf.linear %{{[^,]*}}, %{{[^,]*}} {{.*}}#dist.reason<summed_over over "tp" operand 1 dim 1>]], dist.results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = ["tp"]>]
   // CHECK-NEXT: xf.add {{.*}}dist.operands = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>
   %y = xf.linear %h, %down, %b : (tensor<4x8x64xf32>, tensor<16x64xf32>, tensor<16xf32>) -> tensor<4x8x16xf32>
   %loss = xf.constant {value = 1.0} : () -> tensor<f32>

@@ -1,0 +1,117 @@
+//===- DistAttrs.td - Attributes of the dist dialect -------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_DIST_DISTATTRS
+#define HOCKET_DIALECTS_DIST_DISTATTRS
+
+include "dialects/dist/IR/DistDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
+  let mnemonic = "sharding";
+  let summary = "How a tensor is split over a mesh";
+  let description = [{
+    For every dim the axes that split it, the major one first, then the axes
+    over which the shards are partial sums.
+
+    `#dist.sharding<@mesh, [["dp"], [], ["tp"]], partial = []>`
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$mesh,
+                        "::mlir::ArrayAttr":$dims,
+                        "::mlir::ArrayAttr":$partial);
+  let assemblyFormat = "`<` $mesh `,` $dims `,` `partial` `=` $partial `>`";
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Why tensors are split as they are
+//===----------------------------------------------------------------------===//
+
+def Dist_ReasonKind : I32EnumAttr<"ReasonKind", "what decided a sharding", [
+    // Of variables, which the plan splits.
+    I32EnumAttrCase<"Model", 0, "model">,
+    I32EnumAttrCase<"ZeroState", 1, "zero_state">,
+    I32EnumAttrCase<"ZeroCopy", 2, "zero_copy">,
+    I32EnumAttrCase<"ZeroGradients", 3, "zero_gradients">,
+    I32EnumAttrCase<"ZeroWeights", 4, "zero_weights">,
+    I32EnumAttrCase<"CachePages", 5, "cache_pages">,
+    I32EnumAttrCase<"CacheHeads", 6, "cache_heads">,
+    // Of gradients, which are split as what is added to them.
+    I32EnumAttrCase<"FirstAddition", 7, "first_addition">,
+    I32EnumAttrCase<"SumsOfData", 8, "sums_of_data">,
+    // A file of shardings says so: of this op or variable, or of its like.
+    I32EnumAttrCase<"Chosen", 9, "chosen">,
+    I32EnumAttrCase<"ChosenAlike", 10, "chosen_alike">,
+    // Of the results of ops: what proposed the axis.
+    I32EnumAttrCase<"Operand", 11, "operand">,
+    I32EnumAttrCase<"Weight", 12, "weight">,
+    I32EnumAttrCase<"WeightFirst", 13, "weight_first">,
+    I32EnumAttrCase<"Stream", 14, "stream">,
+    I32EnumAttrCase<"GradientOf", 15, "gradient_of">,
+    I32EnumAttrCase<"Positions", 16, "positions">,
+    I32EnumAttrCase<"Vocabulary", 17, "vocabulary">,
+    I32EnumAttrCase<"SharedRows", 18, "shared_rows">,
+    I32EnumAttrCase<"Heads", 19, "heads">,
+    I32EnumAttrCase<"Ring", 20, "ring">,
+    // Why it is a partial sum.
+    I32EnumAttrCase<"Linear", 21, "linear">,
+    I32EnumAttrCase<"SummedOver", 22, "summed_over">,
+    I32EnumAttrCase<"OwnPart", 23, "own_part">,
+    // Of `dist.constrain`.
+    I32EnumAttrCase<"Wanted", 24, "wanted">,
+    I32EnumAttrCase<"Experts", 25, "experts">,
+    // Why an operand may not keep an axis.
+    I32EnumAttrCase<"FormSums", 26, "form_sums">,
+    I32EnumAttrCase<"NeedsAll", 27, "needs_all">]> {
+  let cppNamespace = "::hocket::dist";
+  let genSpecializedAttr = 0;
+}
+
+def Dist_ReasonAttr : AttrDef<Dist_Dialect, "Reason"> {
+  let mnemonic = "reason";
+  let summary = "What decided where one axis of the mesh stands";
+  let description = [{
+    In `dist.reasons`, a list for each result of an op, or one for a variable:
+    why `axis` splits a dim of it, or is one that it is a partial sum over;
+    without an axis, why all of it is split as it is. In `dist.moves`, a list for
+    each operand: why it may not keep `axis`. `operand` and `dim` say what the
+    axis follows, `line` where a file of shardings says so. Each is written down
+    when it is decided, for dist-explain-shardings to put into words, and gone
+    after partitioning.
+
+    `#dist.reason<weight_first over "tp" operand 1 dim 0>`
+  }];
+  let parameters = (ins EnumParameter<Dist_ReasonKind>:$kind,
+                        OptionalParameter<"::mlir::StringAttr">:$axis,
+                        DefaultValuedParameter<"int64_t", "-1">:$operand,
+                        DefaultValuedParameter<"int64_t", "-1">:$dim,
+                        DefaultValuedParameter<"int64_t", "-1">:$line);
+  let assemblyFormat = [{
+    `<` $kind (`over` $axis^)? (`operand` $operand^)? (`dim` $dim^)?
+    (`line` $line^)? `>`
+  }];
+  let extraClassDeclaration = [{
+    /// Of all of a tensor.
+    static ReasonAttr of(::mlir::MLIRContext *context,
+                         ::hocket::dist::ReasonKind kind) {
+      return get(context, kind, {}, -1, -1, -1);
+    }
+    /// Of an axis, and of what is at dim `dim` of operand `operand`, if it is
+    /// about one.
+    static ReasonAttr of(::hocket::dist::ReasonKind kind,
+                         ::mlir::StringAttr axis, int64_t operand = -1,
+                         int64_t dim = -1) {
+      return get(axis.getContext(), kind, axis, operand, dim, -1);
+    }
+    /// Of the same axis by itself.
+    ReasonAttr about(::hocket::dist::ReasonKind kind) const {
+      return of(kind, getAxis());
+    }
+  }];
+}
+
+#endif
