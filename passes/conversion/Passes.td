@@ -16,7 +16,9 @@ def ConvertXfToDist : Pass<"convert-xf-to-dist", "::mlir::ModuleOp"> {
     argument of the functions that face the host. On a mesh of one device each
     tensor is whole, so the program's ops stay as they are. The axes of the model
     split parameters by their roles; a warning names a parameter without one, which
-    stays whole on them.
+    stays whole on them. An argument of a layer that `xf.stream` marks gets the
+    sharding of the residual stream, as `dist.stream`; a warning names a layer
+    without one.
 
     Where ranks share sequences by position, these are stored so that each rank has
     as much to attend to (kernels/reference/Positions.h): in one round of parts, or,

@@ -152,8 +152,8 @@ private:
     case ReasonKind::Vocabulary:
       return "each device has its own part of the vocabulary";
     case ReasonKind::Stream:
-      return "the residual stream lies so by the plan, and partial sums of its "
-             "shape are formed there";
+      return "the residual stream lies so by the plan, and partial sums that "
+             "are of it are formed there";
     case ReasonKind::Positions:
       return "each device makes it for the positions that it has";
     case ReasonKind::SharedRows:

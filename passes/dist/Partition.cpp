@@ -63,8 +63,6 @@ public:
     module->removeAttr("dist.experts");
     module->removeAttr("dist.expert_rows");
     module->removeAttr("dist.splits");
-    module->removeAttr("dist.streams");
-    module->removeAttr("dist.stream_types");
     return success();
   }
 
@@ -86,10 +84,12 @@ private:
     if (function.isExternal())
       return success();
     // 1. Where every value is, while its type is still the whole tensor's.
-    for (auto [i, argument] : llvm::enumerate(function.getArguments()))
+    for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
       if (auto sharding =
               function.getArgAttrOfType<ShardingAttr>(i, "dist.sharding"))
         note(argument, sharding);
+      function.removeArgAttr(unsigned(i), "dist.stream");
+    }
     SmallVector<Operation *> ops;
     for (Operation &op : function.front()) {
       ops.push_back(&op);

@@ -37,12 +37,12 @@ def DistPropagateShardings
   let summary = "decides how every op and every value is split over the mesh";
   let description = [{
     From the seeds (`dist.sharding` on variables and on the arguments of the
-    functions that face the host, `dist.streams` of the module) through every op
+    functions that face the host, `dist.stream` on arguments of layers) through every op
     in program order, by its factor rule: each op gets `dist.operands`, what it
     wants, and `dist.results`, what it gives. passes/dist/OpSharding.h states
-    the priorities. Values of the shape of the residual stream that are partial
-    sums are reduced to the stream's sharding; others are reduced where the
-    first op needs them. Gradients take the sharding in which they are made.
+    the priorities. Partial sums that are of the residual stream
+    (passes/dist/StreamValues.h) are reduced to its sharding; others are reduced
+    where the first op needs them. Gradients take the sharding in which they are made.
     What decided is written down with it, for dist-explain-shardings:
     `dist.reasons` of results, `dist.moves` of operands.
 

@@ -80,7 +80,7 @@ LogicalResult Propagation::visitChosen(xf::ShardableOpInterface shardable,
     // Without its bias the GEMM has the same loops.
     Attribute split = op->getAttr("dist.split");
     Attribute line = op->getAttr("dist.split_line");
-    SmallVector<Operation *> ops = splitBias(linear);
+    SmallVector<Operation *> ops = splitStream(linear);
     ops.front()->setAttr("dist.split", split);
     ops.front()->setAttr("dist.split_line", line);
     return visitAll(ops);
@@ -155,7 +155,7 @@ LogicalResult Propagation::visitRows(Operation *op,
   SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
   proposeStream(op, rule, proposals);
   if (isa<xf::CombineOp>(op))
-    if (const Sharding *stream = findStream(op->getResult(0)))
+    if (const Sharding *stream = streams.find(op->getResult(0)))
       proposals.push_back(
           {&rule.results[0], *stream, false, -1, ReasonKind::Stream});
   RowsSharding rows =
@@ -338,7 +338,7 @@ Propagation::proposalsOf(Operation *op, const xf::FactorRule &rule) const {
 void Propagation::proposeStream(Operation *op, const xf::FactorRule &rule,
                                 SmallVectorImpl<Proposal> &proposals) const {
   for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
-    if (const Sharding *stream = findStream(operand);
+    if (const Sharding *stream = streams.find(operand);
         stream && !shardings.lookup(operand).partial.empty())
       proposals.push_back({&factors, *stream, false, -1, ReasonKind::Stream});
 }
@@ -370,13 +370,22 @@ bool Propagation::isSplit(const OpSharding &choice) {
                       [](const Axes &axes) { return !axes.empty(); });
 }
 
+SmallVector<Operation *> Propagation::splitStream(xf::LinearOp linear) {
+  // Its result dies with it, and another may have its address.
+  Value before = linear.getResult();
+  SmallVector<Operation *> ops = splitBias(linear);
+  streams.replace(before, ops.back()->getResult(0));
+  streams.add(ops.back());
+  return ops;
+}
+
 std::optional<SmallVector<Operation *>>
 Propagation::rewrite(Operation *op, const xf::FactorRule &rule,
                      const OpSharding &choice) {
   if (auto linear = dyn_cast<xf::LinearOp>(op);
       linear && linear.getBias() &&
       !choice.partialOf(rule, rule.results[0]).empty())
-    return splitBias(linear);
+    return splitStream(linear);
   if (auto loss = dyn_cast<xf::CrossEntropyOp>(op)) {
     const Axes &vocabulary =
         shardings.find(loss.getLogits())->second.dims.back();

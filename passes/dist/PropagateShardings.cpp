@@ -22,15 +22,8 @@ using namespace hocket;
 using namespace hocket::dist;
 
 Propagation::Propagation(ModuleOp module, MeshOp meshOp)
-    : module(module), symbols(module), mesh(meshOp), splitsExperts(module),
-      isSeeded(module->hasAttr("dist.splits")) {
-  auto types = module->getAttrOfType<ArrayAttr>("dist.stream_types");
-  auto places = module->getAttrOfType<ArrayAttr>("dist.streams");
-  if (types && places)
-    for (auto [type, place] : llvm::zip(types, places))
-      streams.push_back(
-          {cast<RankedTensorType>(cast<TypeAttr>(type).getValue()),
-           Sharding::of(cast<ShardingAttr>(place))});
+    : module(module), symbols(module), mesh(meshOp), streams(module),
+      splitsExperts(module), isSeeded(module->hasAttr("dist.splits")) {
   if (auto strategy = module->getAttrOfType<StringAttr>("dist.context"))
     context = strategy.getValue();
   for (auto state : module.getOps<xf::VariableOp>())
@@ -150,7 +143,7 @@ Sharding Propagation::outputSharding(xf::OutputOp output) const {
 
 Sharding Propagation::settled(Value value) const {
   Sharding sharding = shardings.lookup(value);
-  if (const Sharding *stream = findStream(value);
+  if (const Sharding *stream = streams.find(value);
       stream && !sharding.partial.empty())
     return *stream;
   return sharding;
@@ -185,6 +178,7 @@ Sharding Propagation::returnSharding(Value value) const {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Propagation::visit(Operation *op) {
+  streams.add(op); // It may be new.
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](func::CallOp call) { return visitCall(call); })
       .Case([&](func::ReturnOp ret) {
@@ -333,14 +327,6 @@ LogicalResult Propagation::visitNorm(xf::GlobalNormOp norm) {
 //===----------------------------------------------------------------------===//
 // Values and variables
 //===----------------------------------------------------------------------===//
-
-const Sharding *Propagation::findStream(Value value) const {
-  RankedTensorType type = tensorOf(value);
-  for (const Stream &stream : streams)
-    if (type && type.getShape() == stream.type.getShape())
-      return &stream.sharding;
-  return nullptr;
-}
 
 xf::VariableOp Propagation::variableOf(StringRef name) const {
   return symbols.lookup<xf::VariableOp>(name);

@@ -20,6 +20,7 @@
 
 #include "passes/dist/ExpertSharding.h"
 #include "passes/dist/Reasons.h"
+#include "passes/dist/StreamValues.h"
 
 #include "dialects/xf/IR/Xf.h"
 
@@ -189,7 +190,7 @@ private:
   llvm::SmallVector<Proposal, 4> proposalsOf(mlir::Operation *op,
                                              const xf::FactorRule &rule) const;
 
-  /// A partial sum of the stream's shape becomes the stream, last of all.
+  /// A partial sum that is of the stream becomes it, last of all.
   void proposeStream(mlir::Operation *op, const xf::FactorRule &rule,
                      llvm::SmallVectorImpl<Proposal> &proposals) const;
 
@@ -206,14 +207,14 @@ private:
   rewrite(mlir::Operation *op, const xf::FactorRule &rule,
           const OpSharding &choice);
 
+  /// splitBias, whose sum takes the place of `linear` in a stream, too.
+  llvm::SmallVector<mlir::Operation *> splitStream(xf::LinearOp linear);
+
   mlir::LogicalResult visitAll(llvm::ArrayRef<mlir::Operation *> ops);
 
   //===--------------------------------------------------------------------===//
   // Values and variables
   //===--------------------------------------------------------------------===//
-
-  /// Where `value` lives if it has the shape of hidden states; null if not.
-  const Sharding *findStream(mlir::Value value) const;
 
   xf::VariableOp variableOf(llvm::StringRef name) const;
 
@@ -241,13 +242,7 @@ private:
   mutable mlir::ModuleOp module; // MLIR has no const ops
   mlir::SymbolTable symbols;
   Mesh mesh;
-  /// The residual streams, of training and evaluation, and of functions that
-  /// write.
-  struct Stream {
-    mlir::RankedTensorType type;
-    Sharding sharding;
-  };
-  std::vector<Stream> streams;
+  StreamValues streams;
   llvm::StringRef context; ///< how `cp` shares attention; empty: not at all
   ExpertAxes splitsExperts;
   bool isSeeded; ///< a file says of ops how they are split

@@ -254,8 +254,9 @@ struct SeedShardings : dist::impl::DistSeedShardingsBase<SeedShardings> {
     // 3. Hidden states lie as ops want them.
     if (llvm::any_of(chosen->splits,
                      [](const ChosenSplit &split) { return split.isOp; })) {
-      getOperation()->removeAttr("dist.streams");
-      getOperation()->removeAttr("dist.stream_types");
+      for (auto function : getOperation().getOps<func::FuncOp>())
+        for (unsigned i = 0; i < function.getNumArguments(); ++i)
+          function.removeArgAttr(i, "dist.stream");
       getOperation()->setAttr("dist.splits", UnitAttr::get(&getContext()));
     }
   }

@@ -109,7 +109,8 @@ LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op,
                                                     unsigned region,
                                                     unsigned argument,
                                                     NamedAttribute attribute) {
-  if (attribute.getName() != "dist.sharding")
+  if (attribute.getName() != "dist.sharding" &&
+      attribute.getName() != "dist.stream")
     return success();
   return verifySharding(op, attribute.getValue(),
                         op->getRegion(region).getArgument(argument).getType());

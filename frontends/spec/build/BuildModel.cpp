@@ -8,6 +8,7 @@
 
 #include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/HostInputs.h"
+#include "dialects/xf/IR/Stream.h"
 #include "frontends/spec/build/BuildTraining.h"
 #include "frontends/spec/build/ModelBuilder.h"
 #include "frontends/spec/model/Frozen.h"
@@ -333,6 +334,7 @@ func::FuncOp ModelBuilder::buildLayer() {
       location, layerPrefix + kind->function,
       builder.getFunctionType(types, types.front()));
   layer.setPrivate();
+  xf::markStream(layer, 0);
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&layer.getBody(), {}, types, places);
   unsigned next = 1;

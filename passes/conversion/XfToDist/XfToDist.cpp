@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/plan/IR/Plan.h"
+#include "dialects/xf/IR/Stream.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
 #include "passes/conversion/XfToDist/MeshAxes.h"
@@ -55,6 +56,7 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
     // 1. The mesh.
     plan = plan::planOf(getOperation());
     placement = {};
+    warned.clear();
     dist::MeshOp meshOp = addMesh();
     if (!meshOp)
       return signalPassFailure();
@@ -66,15 +68,15 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
     warnOfMissingRoles(seeds);
     placeVariables(seeds, mesh);
     // 3. Arguments that come from the host, and the stream.
-    for (auto step : getOperation().getOps<xf::StepOp>()) {
+    for (auto step : getOperation().getOps<xf::StepOp>())
       for (FlatSymbolRefAttr name :
-           {step.getForwardAttr(), step.getEvaluateAttr()})
+           {step.getForwardAttr(), step.getEvaluateAttr()}) {
         placeArguments(name, seeds, mesh);
-      if (meshOp.getDeviceCount() > 1)
-        placeStream(step.getForwardAttr(), seeds.stream(), mesh);
-    }
+        placeStream(name, seeds.stream(), mesh);
+      }
     for (auto serve : getOperation().getOps<xf::ServeOp>())
-      placeServing(serve, meshOp.getDeviceCount() > 1, seeds, mesh);
+      placeServing(serve, seeds, mesh);
+    removeMarks();
   }
 
 private:
@@ -280,36 +282,46 @@ private:
                                 .toAttr(mesh.symbol()));
   }
 
-  /// Notes the type of hidden states, what the layers of `name` take first,
-  /// and where they live.
+  /// Notes where hidden states live, on the arguments of the layers of `name`
+  /// that say they are the stream.
   void placeStream(FlatSymbolRefAttr name, const Sharding &stream,
                    const dist::Mesh &mesh) {
     auto function = getOperation().lookupSymbol<func::FuncOp>(name);
-    for (auto call : function.getOps<func::CallOp>())
-      if (auto type = dyn_cast<RankedTensorType>(call.getOperand(0).getType());
-          type && type.getRank() == 3) {
-        addToList("dist.stream_types", TypeAttr::get(type));
-        addToList("dist.streams", stream.toAttr(mesh.symbol()));
-        return;
-      }
+    if (!function || mesh.devices() == 1)
+      return;
+    func::FuncOp unmarked;
+    for (auto call : function.getOps<func::CallOp>()) {
+      auto layer = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
+      bool isMarked = false;
+      for (unsigned i = 0; i < layer.getNumArguments(); ++i)
+        if (xf::isStream(layer, i)) {
+          layer.setArgAttr(i, "dist.stream", stream.toAttr(mesh.symbol()));
+          isMarked = true;
+        }
+      if (!isMarked && !unmarked)
+        unmarked = layer;
+    }
+    if (unmarked && warned.insert(unmarked).second)
+      unmarked.emitWarning()
+          << "no argument of @" << unmarked.getSymName()
+          << " is marked as the residual stream, so partial sums are formed "
+             "where they are first needed: write `{xf.stream}` behind the type "
+             "of the argument that is";
   }
 
-  /// Appends to an array that is an attribute of the module.
-  void addToList(StringRef name, Attribute entry) {
-    SmallVector<Attribute> list;
-    if (auto known = getOperation()->getAttrOfType<ArrayAttr>(name))
-      llvm::append_range(list, known);
-    list.push_back(entry);
-    getOperation()->setAttr(name, ArrayAttr::get(&getContext(), list));
+  /// The marks have done their work.
+  void removeMarks() {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        function.removeArgAttr(i, xf::kStreamAttr);
   }
 
   /// A token is a row of its own there, so positions are not shared.
-  void placeServing(xf::ServeOp serve, bool placesStreams,
-                    const dist::Seeds &seeds, const dist::Mesh &mesh) {
+  void placeServing(xf::ServeOp serve, const dist::Seeds &seeds,
+                    const dist::Mesh &mesh) {
     if (FlatSymbolRefAttr evaluate = serve.getEvaluateAttr()) {
       placeArguments(evaluate, seeds, mesh);
-      if (placesStreams)
-        placeStream(evaluate, seeds.stream(), mesh);
+      placeStream(evaluate, seeds.stream(), mesh);
     }
     Sharding tokens = Sharding::whole(3);
     tokens.dims[0] = seeds.batch().dims[0];
@@ -318,13 +330,13 @@ private:
       if (!name)
         continue;
       placeArguments(name, seeds, mesh);
-      if (placesStreams)
-        placeStream(name, tokens, mesh);
+      placeStream(name, tokens, mesh);
     }
   }
 
   plan::ParallelPlan plan;
   dist::PlacementPlan placement;
+  llvm::DenseSet<Operation *> warned;
 };
 
 } // namespace

@@ -4,17 +4,17 @@
 // of their parameters. A token is alone in its row, so its hidden state is
 // nowhere shared by position.
 
-// CHECK: dist.stream_types = [tensor<2x4x8xf32>, tensor<4x1x8xf32>, tensor<4x1x8xf32>]
-// CHECK-SAME: dist.streams = [#dist.sharding<@mesh, {{\[\[}}"dp"], ["tp"], []], partial = []>, #dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>, #dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>]
 // CHECK: xf.variable @cache.keys : tensor<8x64x2x4xf32> {dist.reasons = {{\[\[}}#dist.reason<cache_pages over "dp">, #dist.reason<cache_heads over "tp">]], dist.sharding = #dist.sharding<@mesh, {{\[\[}}"dp"], [], ["tp"], []], partial = []>
 xf.variable @cache.keys : tensor<8x64x2x4xf32> {kind = #xf.variable_kind<cache>}
 
-func.func private @layer(%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+// CHECK: func.func private @layer(%{{.*}}: tensor<2x4x8xf32> {dist.stream = #dist.sharding<@mesh, {{\[\[}}"dp"], ["tp"], []], partial = []>})
+func.func private @layer(%x: tensor<2x4x8xf32> {xf.stream}) -> tensor<2x4x8xf32> {
   %q = xf.constant {value = 1.0} : () -> tensor<2x4x2x4xf32>
   %a, %l = xf.attention %q, %q, %q {causal, scale = 0.5} : (tensor<2x4x2x4xf32>, tensor<2x4x2x4xf32>, tensor<2x4x2x4xf32>) -> (tensor<2x4x2x4xf32>, tensor<2x2x4xf32>)
   return %x : tensor<2x4x8xf32>
 }
-func.func private @write_layer(%x: tensor<4x1x8xf32>) -> tensor<4x1x8xf32> {
+// CHECK: func.func private @write_layer(%{{.*}}: tensor<4x1x8xf32> {dist.stream = #dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>})
+func.func private @write_layer(%x: tensor<4x1x8xf32> {xf.stream}) -> tensor<4x1x8xf32> {
   return %x : tensor<4x1x8xf32>
 }
 

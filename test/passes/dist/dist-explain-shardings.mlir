@@ -2,7 +2,7 @@
 
 // A column-parallel and a row-parallel layer over `tp`, sequences over `dp`.
 
-module attributes {dist.streams = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.stream_types = [tensor<4x8x16xf32>]} {
+module {
 // CHECK: dist.mesh @mesh
 dist.mesh @mesh ["dp", "tp"] sizes [2, 2]
 // A table that no axis splits, and a parameter that lies as the plan says.
@@ -35,7 +35,7 @@ func.func @forward(%tokens: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mes
   %loss = xf.constant {value = 1.0} : () -> tensor<f32>
   return %loss, %z : tensor<f32>, tensor<4x8x16xf32>
 }
-func.func @backward(%tokens: tensor<4x8xi32>, %labels: tensor<4x8xi32>, %z: tensor<4x8x16xf32>) {
+func.func @backward(%tokens: tensor<4x8xi32>, %labels: tensor<4x8xi32>, %z: tensor<4x8x16xf32> {dist.stream = #dist.sharding<@mesh, [["dp"], [], []], partial = []>}) {
   %up = xf.read @layers.7.up.weight : tensor<64x16xf32>
   // Backward calls a residual what forward calls it.
   // CHECK-SAME: name = "again", {{.*}}follows dim 0 of 'residual'

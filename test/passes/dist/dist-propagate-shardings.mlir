@@ -2,7 +2,7 @@
 
 // A column-parallel and a row-parallel layer over `tp`, sequences over `dp`.
 
-module attributes {dist.streams = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.stream_types = [tensor<4x8x16xf32>]} {
+module {
 dist.mesh @mesh ["dp", "tp"] sizes [2, 2]
 xf.variable @table : tensor<32x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @up : tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
@@ -33,7 +33,7 @@ func.func @forward(%tokens: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mes
   %loss = xf.constant {value = 1.0} : () -> tensor<f32>
   return %loss, %x : tensor<f32>, tensor<4x8x16xf32>
 }
-func.func @backward(%tokens: tensor<4x8xi32>, %labels: tensor<4x8xi32>, %x: tensor<4x8x16xf32>) {
+func.func @backward(%tokens: tensor<4x8xi32>, %labels: tensor<4x8xi32>, %x: tensor<4x8x16xf32> {dist.stream = #dist.sharding<@mesh, [["dp"], [], []], partial = []>}) {
   %up = xf.read @up : tensor<64x16xf32>
   %h = xf.linear %x, %up : (tensor<4x8x16xf32>, tensor<64x16xf32>) -> tensor<4x8x64xf32>
   // CHECK: xf.linear_weight_gradient {{.*}}dist.results = [#dist.sharding<@mesh, {{\[\[}}"tp"], []], partial = ["dp"]>]

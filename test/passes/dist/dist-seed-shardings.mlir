@@ -39,7 +39,7 @@ split forward/linear@2 [-,dp+tp,-] [-,-] [-] -> [-,dp+tp,-]
 split backward/up.grad/linear_weight_gradient [dp,-,-] [dp,-,tp] -> [-,tp]
 
 //--- program.mlir
-module attributes {dist.streams = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.stream_types = [tensor<4x8x16xf32>]} {
+module {
 // SEED: dist.mesh @mesh {{.*}}dist.chosen = {ops = 3 : i64, parameters = 2 : i64}
 // SPLIT: dist.mesh @mesh {{.*}}dist.chosen = {kept = 3 : i64, ops = 3 : i64, parameters = 2 : i64}
 // SPLIT-SAME: name = "layers.*.up"{{.*}}why = "as line 4 of the plan's shardings says"
@@ -79,7 +79,7 @@ func.func @forward(%tokens: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mes
   %loss = xf.constant {value = 1.0} : () -> tensor<f32>
   return %loss, %x : tensor<f32>, tensor<4x8x16xf32>
 }
-func.func @backward(%tokens: tensor<4x8xi32>, %labels: tensor<4x8xi32>, %again: tensor<4x8x16xf32>) {
+func.func @backward(%tokens: tensor<4x8xi32>, %labels: tensor<4x8xi32>, %again: tensor<4x8x16xf32> {dist.stream = #dist.sharding<@mesh, [["dp"], [], []], partial = []>}) {
   %up = xf.read @layers.0.up : tensor<64x16xf32>
   %h = xf.linear %again, %up : (tensor<4x8x16xf32>, tensor<64x16xf32>) -> tensor<4x8x64xf32>
   // LOCAL: xf.linear_weight_gradient {{.*}} -> tensor<64x8xf32>

@@ -7,7 +7,7 @@
 // rest is exchanged. Results are sums over the pair, which go back as they are:
 // the sums are formed of tokens, not of rows, each rank's of its own.
 
-module attributes {dist.experts = ["tp.0", "ep"], dist.stream_types = [tensor<2x8x8xf32>], dist.streams = [#dist.sharding<@mesh, [["ep"], ["tp.0", "tp.1"], []], partial = []>]} {
+module attributes {dist.experts = ["tp.0", "ep"]} {
 dist.mesh @mesh ["ep", "tp.0", "tp.1"] sizes [2, 2, 2]
 xf.variable @table : tensor<32x8xf32> {dist.reasons = [[#dist.reason<model over "tp.0">, #dist.reason<model over "tp.1">]], dist.sharding = #dist.sharding<@mesh, [["tp.0", "tp.1"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
@@ -17,13 +17,18 @@ xf.variable @scale : tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [[]], 
 xf.variable @up : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "tp.0">, #dist.reason<model over "ep">, #dist.reason<model over "tp.1">]], dist.sharding = #dist.sharding<@mesh, [["tp.0", "ep"], ["tp.1"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK: xf.variable @up.grad : tensor<1x8x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"tp.0", "ep"], ["tp.1"], []], partial = []>
 xf.variable @up.grad : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "tp.0">, #dist.reason<model over "ep">, #dist.reason<model over "tp.1">]], dist.sharding = #dist.sharding<@mesh, [["tp.0", "ep"], ["tp.1"], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}
+// What a layer takes is the stream, and so is all that is tied to it.
+func.func private @layer(%x: tensor<2x8x8xf32> {dist.stream = #dist.sharding<@mesh, [["ep"], ["tp.0", "tp.1"], []], partial = []>}) -> tensor<2x8x8xf32> {
+  return %x : tensor<2x8x8xf32>
+}
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: -> (tensor<f32>, tensor<1x2x4x8xf32>)
 func.func @forward(%tokens: tensor<2x8xi32> {dist.sharding = #dist.sharding<@mesh, [["ep"], []], partial = []>}, %labels: tensor<2x8xi32> {dist.sharding = #dist.sharding<@mesh, [["ep"], []], partial = []>}) -> (tensor<f32>, tensor<4x2x4x8xf32>) {
   %table = xf.read @table : tensor<32x8xf32>
   %router = xf.read @router : tensor<4x8xf32>
   %up = xf.read @up : tensor<4x16x8xf32>
-  %x = xf.embedding %tokens, %table : (tensor<2x8xi32>, tensor<32x8xf32>) -> tensor<2x8x8xf32>
+  %embedded = xf.embedding %tokens, %table : (tensor<2x8xi32>, tensor<32x8xf32>) -> tensor<2x8x8xf32>
+  %x = call @layer(%embedded) : (tensor<2x8x8xf32>) -> tensor<2x8x8xf32>
   %scale = xf.read @scale : tensor<8xf32>
   // CHECK: dist.reduce_scatter %{{.*}} dim 1 over ["tp.0", "tp.1"]
   // CHECK: %[[X:.*]] = xf.norm

@@ -5,7 +5,7 @@
 // are; along ep the rest is exchanged. No row is computed twice, and no weight of
 // an expert is split.
 
-module attributes {dist.experts = ["tp", "ep"], dist.stream_types = [tensor<2x6x8xf32>], dist.streams = [#dist.sharding<@mesh, [["ep"], ["tp"], []], partial = []>]} {
+module attributes {dist.experts = ["tp", "ep"]} {
 dist.mesh @mesh ["ep", "tp"] sizes [2, 2]
 xf.variable @table : tensor<32x8xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
@@ -13,14 +13,20 @@ xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[]
 xf.variable @up : tensor<4x16x8xf32> {dist.sharding = #dist.sharding<@mesh, [["tp", "ep"], [], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK: xf.variable @up.grad : tensor<1x16x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"tp", "ep"], [], []], partial = []>
 xf.variable @up.grad : tensor<4x16x8xf32> {dist.sharding = #dist.sharding<@mesh, [["tp", "ep"], [], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}
+// What a layer takes is the stream, and so is all that is tied to it.
+func.func private @layer(%x: tensor<2x6x8xf32> {dist.stream = #dist.sharding<@mesh, [["ep"], ["tp"], []], partial = []>}) -> tensor<2x6x8xf32> {
+  return %x : tensor<2x6x8xf32>
+}
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: -> (tensor<f32>, tensor<1x2x4x8xf32>)
 func.func @forward(%tokens: tensor<2x6xi32> {dist.sharding = #dist.sharding<@mesh, [["ep"], []], partial = []>}, %labels: tensor<2x6xi32> {dist.sharding = #dist.sharding<@mesh, [["ep"], []], partial = []>}) -> (tensor<f32>, tensor<4x2x4x8xf32>) {
   %table = xf.read @table : tensor<32x8xf32>
   %router = xf.read @router : tensor<4x8xf32>
   %up = xf.read @up : tensor<4x16x8xf32>
-  %x = xf.embedding %tokens, %table : (tensor<2x6xi32>, tensor<32x8xf32>) -> tensor<2x6x8xf32>
-  // CHECK: %[[X:.*]] = dist.reduce_scatter %{{.*}} dim 1 over ["tp"]
+  %embedded = xf.embedding %tokens, %table : (tensor<2x6xi32>, tensor<32x8xf32>) -> tensor<2x6x8xf32>
+  %x = call @layer(%embedded) : (tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  // CHECK: dist.reduce_scatter %{{.*}} dim 1 over ["tp"]
+  // CHECK: %[[X:.*]] = call @layer
   // CHECK: xf.linear %[[X]], {{.*}} -> tensor<1x3x4xf32>
   %l = xf.linear %x, %router : (tensor<2x6x8xf32>, tensor<4x8xf32>) -> tensor<2x6x4xf32>
   %w, %e = xf.router %l {scale = 1.0, scores = #xf.router_scores<softmax>, top_k = 2 : i64} : (tensor<2x6x4xf32>) -> (tensor<2x6x2xf32>, tensor<2x6x2xi32>)
