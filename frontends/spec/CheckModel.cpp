@@ -96,6 +96,39 @@ static void checkAlibi(const Model &model, const std::string &within,
                "another position, or leave attention_softcap out");
 }
 
+/// S93.
+static void checkRelativePosition(const Model &model,
+                                  ConstraintErrors &errors) {
+  const std::string field = "model.relative_position";
+  if (model.position() != Model::RELATIVE) {
+    if (model.has_relative_position())
+      errors.add(93, field,
+                 field + " has no use with position: " +
+                     Model::Position_Name(model.position()) +
+                     "; write position: RELATIVE, or leave it out");
+    return;
+  }
+  if (model.has_attention_softcap())
+    errors.add(93, "model.position",
+               "scores that distances add to have no softcap; write another "
+               "position, or leave attention_softcap out");
+  bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
+  int64_t buckets = model.relative_position().buckets();
+  if (seesAll && (buckets % 2 != 0 || buckets < 4)) {
+    errors.add(93, field + ".buckets",
+               "tokens before and behind have as many buckets each, and at "
+               "least two; write an even number from 4 on");
+    return;
+  }
+  int64_t exact = buckets / (seesAll ? 4 : 2);
+  if (model.relative_position().max_distance() <= exact)
+    errors.add(93, field + ".max_distance",
+               std::to_string(exact) +
+                   " distances have a bucket of their own, and max_distance is "
+                   "beyond these; write " +
+                   std::to_string(exact + 1) + " or more");
+}
+
 /// S7, S8, S9, of the model or, where `within` is "model.layer_kinds[0]", of
 /// that kind of layer.
 static void checkRope(const Model &model, const std::string &within,
@@ -303,6 +336,12 @@ static void checkKind(const Model &model, int index, ConstraintErrors &errors) {
     errors.add(49, field + ".position",
                "learned positions are added once, before all layers; write "
                "model.position: LEARNED, and in a kind ROTARY, NONE or ALIBI");
+  if (kind.has_position() && (kind.position() == Model::RELATIVE ||
+                              model.position() == Model::RELATIVE))
+    errors.add(93, field + ".position",
+               "all layers have one table of relative positions; write "
+               "model.position: RELATIVE, and leave position out in " +
+                   field);
   if (kind.mixer() == LayerKind::NO_MIXER &&
       kind.feed_forward() == LayerKind::NO_FEED_FORWARD)
     errors.add(49, field,
@@ -395,6 +434,7 @@ void hocket::spec::checkModel(const Model &model, ConstraintErrors &errors) {
   checkHeads(model, errors);
   checkRope(model, "model", errors);
   checkAlibi(model, "model", errors);
+  checkRelativePosition(model, errors);
   if (model.norm() == Model::RMS_NORM && model.norm_bias())
     errors.add(11, "model.norm_bias",
                "an RMS norm has no bias; write norm_bias: false, or norm: "

@@ -47,6 +47,9 @@ static constexpr IntegerRange integerRanges[] = {
     {"model.sliding_window", 1, manyTokens - 1},
     {"model.vocab_padding", 1, 1 << 20},
     {"model.token_types", 0, 1 << 16},
+    {"model.relative_position.buckets", 2, 2048},
+    // As far as kernels go (kernels/reference/RelativeBuckets.h).
+    {"model.relative_position.max_distance", 2, 1024},
     {"model.moe.experts", 1, 1 << 16},
     {"model.moe.top_k", 1, 1 << 16},
     {"model.moe.ffn", 1, 1 << 26},

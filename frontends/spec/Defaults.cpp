@@ -65,6 +65,8 @@ static void addMessages(Spec &spec) {
   model.mutable_initializer();
   if (model.position() == Model::ROTARY)
     model.mutable_rope();
+  if (model.position() == Model::RELATIVE)
+    model.mutable_relative_position();
   Training &training = *spec.mutable_training();
   if (training.optimizer().kind_case() == Optimizer::KIND_NOT_SET)
     training.mutable_optimizer()->mutable_adamw();

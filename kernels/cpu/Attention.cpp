@@ -7,6 +7,7 @@
 #include "kernels/cpu/Attention.h"
 
 #include "kernels/cpu/simd/Kernels.h"
+#include "kernels/reference/RelativeBuckets.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -67,6 +68,9 @@ KernelError checkShape(const AttentionShape &s) {
     return "attention: dropout is not in [0, 1)";
   if (!(s.softcap >= 0))
     return "attention: the softcap is negative";
+  if (s.bias && (s.softcap > 0 || s.alibi || s.reach < 0 ||
+                 s.reach > kMostRelativeDistance))
+    return "attention: a bias that it does not take";
   const AttentionPlace &at = s.place;
   for (int64_t first :
        {at.firstQuery, at.firstKey, at.firstSequence, at.firstHead})
@@ -135,6 +139,24 @@ void runSplit(const AttentionBackwardArguments &args, Workers &workers,
   workers.run(s.batch * s.heads * queries.count(), queryTask);
 }
 
+/// The gradient of the bias, of what each part of the queries gave.
+void sumBiasParts(const AttentionBackwardArguments &args, Workers &workers) {
+  const AttentionShape &s = args.shape;
+  int64_t rows = 2 * s.reach + 1;
+  int64_t parts = attentionBiasParts(s.queries, s.place.part, s.headDim);
+  int64_t used = RowBlocks(s, s.queries, backwardChunk(s.headDim)).count();
+  auto task = [&](int64_t h, int) {
+    for (int64_t d = 0; d < rows; ++d) {
+      float sum = 0;
+      for (int64_t b = 0; b < s.batch; ++b)
+        for (int64_t i = 0; i < used; ++i)
+          sum += args.biasParts[((b * parts + i) * s.heads + h) * rows + d];
+      args.dBias[d * s.heads + h] = sum;
+    }
+  };
+  workers.run(s.heads, task);
+}
+
 } // namespace
 
 KernelError attentionForward(const AttentionForwardArguments &args,
@@ -187,6 +209,8 @@ KernelError attentionBackward(const AttentionBackwardArguments &args,
     runFused(args, workers, compute);
   else
     runSplit(args, workers, compute);
+  if (s.bias)
+    sumBiasParts(args, workers);
   return nullptr;
 }
 

@@ -31,6 +31,7 @@ KernelError runTranspose(const LibraryCall &call, Workers &workers);
 
 // SequenceLibrary.cpp
 KernelError runPositions(const LibraryCall &call, Workers &workers);
+KernelError runRelativeBuckets(const LibraryCall &call, Workers &workers);
 KernelError runRopeTableShard(const LibraryCall &call, Workers &workers);
 KernelError runCachedAttention(const LibraryCall &call, Workers &workers);
 KernelError runMergeAttention(const LibraryCall &call, Workers &workers);

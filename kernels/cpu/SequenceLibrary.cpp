@@ -8,6 +8,7 @@
 #include "kernels/cpu/LibraryCalls.h"
 #include "kernels/cpu/Rope.h"
 #include "kernels/reference/Positions.h"
+#include "kernels/reference/RelativeBuckets.h"
 
 #include <cmath>
 #include <cstring>
@@ -25,6 +26,15 @@ KernelError runPositions(const LibraryCall &call, Workers &) {
   for (int64_t i = 0; i < n[0]; ++i)
     result[i] = static_cast<int32_t>(
         storedPosition(first + i, n[2], roundsAt(n, 3), n[1]));
+  return nullptr;
+}
+
+KernelError runRelativeBuckets(const LibraryCall &call, Workers &) {
+  Integers n = call.integers;
+  RelativeBuckets buckets{n[0], n[1], n[2] != 0};
+  auto *result = static_cast<int32_t *>(at(call, 0));
+  for (int64_t d = -n[1]; d <= n[1]; ++d)
+    result[n[1] + d] = static_cast<int32_t>(buckets.of(d));
   return nullptr;
 }
 

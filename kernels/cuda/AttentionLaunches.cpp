@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/cuda/LibraryLaunches.h"
+#include "kernels/reference/Attention.h"
 #include "kernels/reference/Philox.h"
 
 #include <cmath>
@@ -18,18 +19,26 @@ struct Sizes {
   int64_t keys, wholeHeads, sequence, part, rounds, behind, stream;
   bool drops;
   bool documents; ///< Positions are read: of documents, or ends of padding.
+  bool biased;    ///< by distances up to `reach`
+  int64_t reach;
 
   explicit Sizes(const CudaRequest &request) : Sizes(request.integers) {
     drops = dropoutThreshold(static_cast<float>(request.floats[1])) > 0;
-    documents = request.buffers == 6 || request.buffers == 11;
+    size_t forward = biased ? 6 : 5, backward = biased ? 13 : 10;
+    documents =
+        request.buffers == forward + 1 || request.buffers == backward + 1;
   }
+
+  /// The elements of a bias.
+  int64_t biasRows() const { return biased ? 2 * reach + 1 : 0; }
 
 private:
   explicit Sizes(std::span<const int64_t> n)
       : dtype(n[0]), batch(n[1]), queries(n[2]), heads(n[3]), kvHeads(n[4]),
         dim(n[5]), causal(n[6]), window(n[7]), keys(n[2]), wholeHeads(n[3]),
         sequence(n[2]), part(0), rounds(attentionRounds(n)), behind(0),
-        stream(n.back()), drops(false), documents(false) {
+        stream(n.back()), drops(false), documents(false),
+        biased(n.size() == 16), reach(biased ? attentionReach(n) : 0) {
     if (n.size() > 9)
       keys = n[8], wholeHeads = n[9], sequence = n[10], part = n[11],
       behind = n[12];
@@ -52,6 +61,8 @@ std::string shapeText(const CudaRequest &request) {
       .constant("bool", "documents", s.documents ? "true" : "false")
       .constant("bool", "alibi",
                 hasSlopes(request.floats, 2) ? "true" : "false")
+      .constant("bool", "biased", s.biased ? "true" : "false")
+      .number("int", "reach", s.reach)
       .number("Integer", "part", s.part)
       .number("Integer", "rounds", s.rounds)
       .number("Integer", "sequence", s.sequence)
@@ -80,7 +91,7 @@ bool hasTensors(const Sizes &s) {
 }
 
 bool fits(const Sizes &s, Way way) {
-  bool fragments = fitsFragments(s.dtype, s.dim);
+  bool fragments = fitsFragments(s.dtype, s.dim) && !s.biased;
   switch (way) {
   case Way::Plain:
     return true;
@@ -139,7 +150,7 @@ Geometry geometryOf(const Sizes &s, Way way, Kernel kernel) {
           name("plainAttentionForward", "plainAttentionQueryGradient",
                "plainAttentionKeyGradient"),
           cuda::kPlainThreads, rows,
-          4 * cuda::plainFloats(rows, dim, forward ? 1 : 2)};
+          4 * (cuda::plainFloats(rows, dim, forward ? 1 : 2) + s.biasRows())};
 }
 
 /// Writes the launches of one call's attention in one way.
@@ -161,16 +172,18 @@ public:
       kernel.tensor("k", keys(1, cuda::kHopperKeys));
       kernel.tensor("v", keys(2, cuda::kHopperKeys)).oneBlock();
     } else {
-      kernel.in("q", type, 0).in("k", type, 1).in("v", type, 2);
+      kernel.in("q", type, in(0)).in("k", type, in(1)).in("v", type, in(2));
+      addBias(kernel);
     }
-    kernel.out("o", type, behind(3)).out("lse", "float", behind(4));
+    kernel.out("o", type, out(0)).out("lse", "float", out(1));
     return append(kernel, g, s.queries, s.heads, 3);
   }
 
   KernelError delta() {
     LaunchText kernel("AttentionTiles.cuh", "attentionDelta", {"$_shape"});
     kernel.declare(shapeText(request)); // The same everywhere.
-    kernel.in("o", type, 3).in("dO", type, 5).out("delta", "float", behind(9));
+    kernel.in("o", type, in(3)).in("dO", type, in(5));
+    kernel.out("delta", "float", deltaBuffer());
     auto bytes = static_cast<int>(bytesOf(static_cast<DType>(s.dtype)));
     int rows = cuda::kAttentionThreads / cuda::deltaLanes(dimension(), bytes);
     return appendLaunch(launches, kernel,
@@ -181,13 +194,31 @@ public:
   KernelError queryGradient() {
     Geometry g = geometryOf(s, way, Kernel::QueryGradient);
     LaunchText kernel = gradient(g, g.rows, cuda::hopperKeys(dimension()));
-    return append(kernel.out("dq", type, behind(6)), g, s.queries, s.heads, 6);
+    kernel.out("dq", type, out(0));
+    if (s.biased)
+      kernel.out("biasParts", "float", 5).size("mostParts", biasParts());
+    else if (way == Way::Plain)
+      kernel.pass("nullptr").pass("0");
+    return append(kernel, g, s.queries, s.heads, 6);
   }
+
+  /// Sums what the blocks of queryGradient() found.
+  KernelError biasGradient() {
+    LaunchText kernel("PlainAttention.cuh", "attentionBiasGradient",
+                      {"$_shape"});
+    kernel.declare(shapeText(request));
+    kernel.in("biasParts", "float", 5).out("dBias", "float", 3);
+    kernel.size("mostParts", biasParts());
+    return appendLaunch(launches, kernel,
+                        {blocksOf(s.biasRows() * s.heads, 256), 1, 1}, 256);
+  }
+
+  bool isBiased() const { return s.biased; }
 
   KernelError keyGradient() {
     Geometry g = geometryOf(s, way, Kernel::KeyGradient);
     LaunchText kernel = gradient(g, cuda::kHopperQueries, g.rows);
-    kernel.out("dk", type, behind(7)).out("dv", type, behind(8));
+    kernel.out("dk", type, out(1)).out("dv", type, out(2));
     return append(kernel, g, s.keys, s.kvHeads, 6);
   }
 
@@ -200,8 +231,27 @@ private:
     return text.onlyIf(condition);
   }
 
-  /// Buffer `i` of a call without positions, which stand before the results.
-  uint32_t behind(uint32_t i) const { return i + s.documents; }
+  // Buffers are what is read and then the results, but results first where
+  // there is a bias; positions are the last that is read.
+  bool isForward() const { return request.buffers < 10; }
+  uint32_t in(uint32_t i) const {
+    return s.biased ? i + (isForward() ? 2 : 6) : i;
+  }
+  uint32_t out(uint32_t i) const {
+    return s.biased ? i : i + (isForward() ? 3 : 6) + s.documents;
+  }
+  uint32_t deltaBuffer() const { return s.biased ? 4 : out(3); }
+
+  /// What scores get by distance, of kernels that have it.
+  void addBias(LaunchText &kernel) const {
+    if (s.biased)
+      kernel.in("bias", "float", in(isForward() ? 3 : 6));
+    else if (way == Way::Plain)
+      kernel.pass("nullptr");
+  }
+  int64_t biasParts() const {
+    return attentionBiasParts(s.queries, s.part, s.dim);
+  }
 
   int dimension() const { return static_cast<int>(s.dim); }
 
@@ -213,12 +263,12 @@ private:
       kernel.tensor("q", queries(0, queriesOfTile));
       kernel.tensor("k", keys(1, keysOfTile)).tensor("v", keys(2, keysOfTile));
       kernel.tensor("dO", queries(5, queriesOfTile)).oneBlock();
-      return kernel.in("lse", "float", 4).in("delta", "float", behind(9));
+      return kernel.in("lse", "float", 4).in("delta", "float", deltaBuffer());
     }
-    kernel.in("q", type, 0).in("k", type, 1).in("v", type, 2);
-    kernel.in("lse", "float", 4)
-        .in("dO", type, 5)
-        .in("delta", "float", behind(9));
+    kernel.in("q", type, in(0)).in("k", type, in(1)).in("v", type, in(2));
+    kernel.in("lse", "float", in(4)).in("dO", type, in(5));
+    kernel.in("delta", "float", deltaBuffer());
+    addBias(kernel);
     return kernel;
   }
 
@@ -242,9 +292,10 @@ private:
 
   /// `rows` rows of `heads` heads are the blocks' own; the last argument is
   /// made of the call's scalars, its place and, where documents share
-  /// sequences, buffer `positions`.
+  /// sequences, their positions, which stand behind `inputs` others and the
+  /// bias.
   KernelError append(LaunchText &kernel, const Geometry &g, int64_t rows,
-                     int64_t heads, uint32_t positions) {
+                     int64_t heads, uint32_t inputs) {
     static const char *const names[] = {"seed", "step",     "base", "query",
                                         "key",  "sequence", "head"};
     std::string list;
@@ -257,7 +308,7 @@ private:
                      {CudaArgument::Kind::I64, 0, s.stream});
     if (s.documents)
       kernel.parameter("const int *", "positions",
-                       {CudaArgument::Kind::Buffer, positions});
+                       {CudaArgument::Kind::Buffer, in(inputs) + s.biased});
     kernel.parameter("unsigned *", "fault", {CudaArgument::Kind::Fault});
     kernel.pass("placeCall({" + list + "}, stream, " +
                 std::to_string(s.behind) + ", " + std::to_string(s.sequence) +
@@ -312,6 +363,9 @@ KernelError launchAttentionBackward(const CudaRequest &request,
       return error;
     if (KernelError error = writer.queryGradient())
       return error;
+    if (writer.isBiased())
+      if (KernelError error = writer.biasGradient())
+        return error;
     return writer.keyGradient();
   });
 }

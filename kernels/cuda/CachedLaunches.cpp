@@ -49,6 +49,7 @@ std::string cachedShapeText(const CachedSizes &s,
       .number("Integer", "wholeHeads", s.wholeHeads)
       .constant("bool", "causal", "true")
       .constant("bool", "alibi", hasSlopes(floats, 1) ? "true" : "false")
+      .constant("bool", "biased", "false")
       .real("scale", static_cast<float>(floats[0]))
       .real("softcap", static_cast<float>(softcapAt(floats, 1)))
       .constant("unsigned", "dropoutThreshold", "0u")

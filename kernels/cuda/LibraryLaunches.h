@@ -38,6 +38,7 @@ KernelError launchEmbeddingGradient(const CudaRequest &request, CudaCall &call);
 KernelError launchRopeTable(const CudaRequest &request, CudaCall &call);
 KernelError launchRopeTableAt(const CudaRequest &request, CudaCall &call);
 KernelError launchPositions(const CudaRequest &request, CudaCall &call);
+KernelError launchRelativeBuckets(const CudaRequest &request, CudaCall &call);
 KernelError launchRope(const CudaRequest &request, CudaCall &call);
 KernelError launchGlobalNorm(const CudaRequest &request, CudaCall &call);
 

@@ -15,6 +15,10 @@
 ///                              blocks(queries), heads, batch
 ///   plainAttentionKeyGradient  blocks(keys), kvHeads, batch
 ///
+/// Scores may get a number by their distance (Shape::biased), which lies in
+/// shared memory behind the rest; its gradient is found a block of queries at a
+/// time, and then attentionBiasGradient sums those.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_KERNELS_CUDA_PLAINATTENTION_CUH
@@ -137,6 +141,110 @@ template <int Rows, int Dim> struct RowSums {
 };
 
 //===----------------------------------------------------------------------===//
+// What scores get by distance
+//===----------------------------------------------------------------------===//
+
+/// Copies what head `head` has to `line`, as scores stand. Every thread must
+/// call it; the numbers are there after a barrier.
+template <class Shape>
+HOCKET_DEVICE void loadBias(float *line, const float *bias, int head) {
+  if constexpr (Shape::biased)
+#pragma unroll 1
+    for (int i = threadIdx.x; i < 2 * Shape::reach + 1; i += kPlainThreads)
+      line[i] = bias[i * Shape::heads + head] * (1 / scoreScale<Shape>());
+}
+
+/// Where that of a key is that is `behind` a query.
+template <class Shape> HOCKET_DEVICE int biasRow(int behind) {
+  constexpr int reach = Shape::reach;
+  int near = behind < -reach ? -reach : behind;
+  return (near > reach ? reach : near) + reach;
+}
+
+/// The gradient of the bias that one block's queries give, in memory of its own.
+/// Of a row of scores no two keys have a distance in common, but for those that
+/// are too far: rows are added one after another, a thread a key, and what is
+/// too far is kept by the threads until the end.
+template <class Shape> struct BiasGradient {
+  float *part;
+  float before = 0, behind = 0;
+
+  /// Part `index` of a sequence, for a head. Every thread must call it.
+  HOCKET_MEMBER BiasGradient(float *parts, Integer mostParts,
+                             const Head<Shape> &head, int index)
+      : part(parts + ((head.b * mostParts + index) * Shape::heads + head.h) *
+                         (2 * Shape::reach + 1)) {
+    if constexpr (Shape::biased)
+#pragma unroll 1
+      for (int i = threadIdx.x; i < 2 * Shape::reach + 1; i += kPlainThreads)
+        part[i] = 0;
+  }
+
+  /// Adds Rows rows of gradients of scores. Every thread must call it.
+  template <int Rows>
+  HOCKET_MEMBER void add(const float *ds, const AttentionCall &call, int query,
+                         int key) {
+    int column = threadIdx.x;
+    bool exists = column < kPlainOthers && key + column < Shape::keys;
+    int keyAt = positionOf<Shape>(call.firstKey, key + column);
+#pragma unroll 1
+    for (int row = 0; row < Rows && query + row < Shape::queries; ++row) {
+      __syncthreads(); // The row before is added.
+      if (!exists)
+        continue;
+      float gradient = ds[row * kScorePitch + column];
+      int far = keyAt - positionOf<Shape>(call.firstQuery, query + row);
+      if (far <= -Shape::reach)
+        before += gradient;
+      else if (far >= Shape::reach)
+        behind += gradient;
+      else
+        part[far + Shape::reach] += gradient;
+    }
+  }
+
+  /// `shared` is free. Every thread must call it.
+  HOCKET_MEMBER void end(float *shared) {
+    __syncthreads();
+    if (threadIdx.x < kPlainOthers) {
+      shared[threadIdx.x] = before;
+      shared[kPlainOthers + threadIdx.x] = behind;
+    }
+    __syncthreads();
+    if (threadIdx.x < 2) {
+      float sum = 0;
+#pragma unroll 4
+      for (int i = 0; i < kPlainOthers; ++i)
+        sum += shared[threadIdx.x * kPlainOthers + i];
+      part[threadIdx.x * 2 * Shape::reach] += sum;
+    }
+  }
+};
+
+/// dBias = the sum of what all blocks found, a thread an element.
+///
+/// Budget: 32 registers; an iteration: 20 instructions, 1 load.
+template <class Shape>
+HOCKET_DEVICE void attentionBiasGradient(const float *biasParts, float *dBias,
+                                         Integer mostParts) {
+  constexpr int length = 2 * Shape::reach + 1;
+  constexpr int rows = plainGradientRows(Shape::dim);
+  constexpr int blocks = (Shape::queries + rows - 1) / rows;
+  int at = static_cast<int>(blockIdx.x) * 256 + static_cast<int>(threadIdx.x);
+  if (at >= length * Shape::heads)
+    return;
+  int distance = at / Shape::heads, head = at % Shape::heads;
+  float sum = 0;
+#pragma unroll 1
+  for (int b = 0; b < Shape::batch; ++b)
+#pragma unroll 1
+    for (int i = 0; i < blocks; ++i)
+      sum += biasParts[((b * mostParts + i) * Shape::heads + head) * length +
+                       distance];
+  dBias[at] = sum;
+}
+
+//===----------------------------------------------------------------------===//
 // Forward
 //===----------------------------------------------------------------------===//
 
@@ -182,6 +290,8 @@ HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
     else if constexpr (Shape::alibi)
       mine[key] -= slopeOf<Shape>(walk.headOf(row)) *
                    static_cast<float>(walk.distanceOf(place, row, key));
+    else if constexpr (Shape::biased)
+      mine[key] += walk.bias[biasRow<Shape>(-walk.distanceOf(place, row, key))];
     greatest = maximum(greatest, mine[key]);
   }
 #pragma unroll
@@ -218,6 +328,7 @@ template <class Shape> struct PlainSequenceWalk {
   const AttentionCall &call;
   const Head<Shape> &head;
   int firstQuery;
+  const float *bias; ///< of the head
   TileDocuments documents =
       tileDocuments<Shape, rows>(call, head.b, firstQuery);
 
@@ -292,11 +403,14 @@ plainAttendToTiles(const Walk &walk, const HeadRows<typename Shape::T> &queries,
 /// stores, 250 shared.
 /// Budget of alibi: 80 registers; a thread: 1800 instructions, 21 loads, 17
 /// stores, 250 shared.
+/// Budget of relative: 80 registers; a thread: 1900 instructions, 24 loads, 17
+/// stores, 250 shared.
 template <class Shape>
 HOCKET_DEVICE void
 plainAttentionForward(const typename Shape::T *q, const typename Shape::T *k,
-                      const typename Shape::T *v, typename Shape::T *o,
-                      float *lse, const AttentionCall &call, float *shared) {
+                      const typename Shape::T *v, const float *bias,
+                      typename Shape::T *o, float *lse,
+                      const AttentionCall &call, float *shared) {
   constexpr int rows = plainRows(Shape::dim), dim = Shape::dim;
   __shared__ PlainSoftmax<rows> softmax;
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
@@ -304,7 +418,9 @@ plainAttentionForward(const typename Shape::T *q, const typename Shape::T *k,
   HeadRows<typename Shape::T> queries{q + head.query(), head.queryPitch,
                                       Shape::queries, first};
   RowSums<rows, dim> sums;
-  PlainSequenceWalk<Shape> walk{k, v, call, head, first};
+  float *line = shared + plainFloats(rows, dim, 1);
+  loadBias<Shape>(line, bias, head.h);
+  PlainSequenceWalk<Shape> walk{k, v, call, head, first, line};
   plainAttendToTiles<Shape, rows>(walk, queries, sums, softmax, shared);
   softmax.end();
   if (thread < rows && first + thread < Shape::queries) {
@@ -328,7 +444,8 @@ template <class Shape, int Rows, bool queriesInRows>
 HOCKET_DEVICE void
 plainGradientOfScores(float *p, float *ds, const AttentionCall &call,
                       const Head<Shape> &head, const float *lse,
-                      const float *delta, int firstRow, int firstOther) {
+                      const float *delta, const float *bias, int firstRow,
+                      int firstOther) {
   for (int i = threadIdx.x; i < Rows * kPlainOthers; i += kPlainThreads) {
     int at = i / kPlainOthers * kScorePitch + i % kPlainOthers;
     int row = firstRow + i / kPlainOthers,
@@ -351,6 +468,8 @@ plainGradientOfScores(float *p, float *ds, const AttentionCall &call,
         if constexpr (Shape::alibi)
           score -= slopeOf<Shape>(static_cast<int>(call.firstHead) + head.h) *
                    static_cast<float>(queryAt - keyAt);
+        if constexpr (Shape::biased)
+          score += bias[biasRow<Shape>(keyAt - queryAt)];
         probability =
             expf(score * scoreScale<Shape>() - lse[head.statistic() + query]);
         gradient =
@@ -371,11 +490,14 @@ plainGradientOfScores(float *p, float *ds, const AttentionCall &call,
 /// stores, 249 shared.
 /// Budget of alibi: 80 registers; a thread: 1750 instructions, 43 loads, 16
 /// stores, 249 shared.
+/// Budget of relative: 80 registers; a thread: 1900 instructions, 47 loads, 20
+/// stores, 260 shared.
 template <class Shape>
 HOCKET_DEVICE void plainAttentionQueryGradient(
     const typename Shape::T *q, const typename Shape::T *k,
     const typename Shape::T *v, const float *lse, const typename Shape::T *dO,
-    const float *delta, typename Shape::T *dq, const AttentionCall &call,
+    const float *delta, const float *bias, typename Shape::T *dq,
+    float *biasParts, Integer mostParts, const AttentionCall &call,
     float *shared) {
   using T = typename Shape::T;
   constexpr int rows = plainGradientRows(Shape::dim), dim = Shape::dim;
@@ -388,6 +510,9 @@ HOCKET_DEVICE void plainAttentionQueryGradient(
   auto gradients = queries, values = keys;
   gradients.from = dO + head.query(), values.from = v + head.key();
   RowSums<rows, dim> sums;
+  float *line = shared + plainFloats(rows, dim, 2);
+  loadBias<Shape>(line, bias, head.h);
+  BiasGradient<Shape> biasGradient(biasParts, mostParts, head, blockIdx.x);
   TileDocuments documents = tileDocuments<Shape, rows>(call, head.b, first);
   for (int key = 0; key < Shape::keys; key += kPlainOthers) {
     if (!tilesMeet<Shape, rows, kPlainOthers>(call, documents, first, key))
@@ -397,9 +522,13 @@ HOCKET_DEVICE void plainAttentionQueryGradient(
     dotRows<rows, dim>(ds, gradients, values, stage);
     __syncthreads();
     plainGradientOfScores<Shape, rows, true>(p, ds, call, head, lse, delta,
-                                             first, key);
+                                             line, first, key);
     sums.add(ds, keys, stage);
+    if constexpr (Shape::biased)
+      biasGradient.template add<rows>(ds, call, first, key);
   }
+  if constexpr (Shape::biased)
+    biasGradient.end(shared);
   constexpr float scale = Shape::scale;
   sums.store(dq + head.query(), head.queryPitch, first, Shape::queries, &scale,
              0);
@@ -411,12 +540,14 @@ HOCKET_DEVICE void plainAttentionQueryGradient(
 /// stores, 282 shared.
 /// Budget of softcap: 128 registers; a thread: 2100 instructions, 48 loads, 32
 /// stores, 282 shared.
+/// Budget of relative: 128 registers; a thread: 2150 instructions, 52 loads, 32
+/// stores, 290 shared.
 template <class Shape>
 HOCKET_DEVICE void plainAttentionKeyGradient(
     const typename Shape::T *q, const typename Shape::T *k,
     const typename Shape::T *v, const float *lse, const typename Shape::T *dO,
-    const float *delta, typename Shape::T *dk, typename Shape::T *dv,
-    const AttentionCall &call, float *shared) {
+    const float *delta, const float *bias, typename Shape::T *dk,
+    typename Shape::T *dv, const AttentionCall &call, float *shared) {
   using T = typename Shape::T;
   constexpr int rows = plainGradientRows(Shape::dim), dim = Shape::dim;
   constexpr int group = Shape::heads / Shape::kvHeads;
@@ -430,7 +561,10 @@ HOCKET_DEVICE void plainAttentionKeyGradient(
   auto values = keys;
   values.from = v + start;
   RowSums<rows, dim> keySums, valueSums;
-  for (int member = 0; member < group; ++member, ++head.h)
+  float *line = shared + plainFloats(rows, dim, 2);
+  for (int member = 0; member < group; ++member, ++head.h) {
+    __syncthreads(); // That of the head before has been read.
+    loadBias<Shape>(line, bias, head.h);
     for (int query = 0; query < Shape::queries; query += kPlainOthers) {
       TileDocuments documents =
           tileDocuments<Shape, kPlainOthers>(call, head.b, query);
@@ -444,10 +578,11 @@ HOCKET_DEVICE void plainAttentionKeyGradient(
       dotRows<rows, dim>(ds, values, gradients, stage);
       __syncthreads();
       plainGradientOfScores<Shape, rows, false>(p, ds, call, head, lse, delta,
-                                                first, query);
+                                                line, first, query);
       valueSums.add(p, gradients, stage);
       keySums.add(ds, queries, stage);
     }
+  }
   constexpr float scale = Shape::scale, one = 1;
   keySums.store(dk + start, head.keyPitch, first, Shape::keys, &scale, 0);
   valueSums.store(dv + start, head.keyPitch, first, Shape::keys, &one, 0);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/cuda/LibraryLaunches.h"
+#include "kernels/reference/RelativeBuckets.h"
 
 #include <cmath>
 #include <cstdio>
@@ -103,6 +104,25 @@ KernelError launchPositions(const CudaRequest &request, CudaCall &call) {
   text.out("result", "int", 0).size("rows", n[0]).size("whole", n[1]);
   text.size("part", n[2]).scalar("first", 0).fault();
   return addLaunch(call, text, blocksOf(n[0], 256), 256);
+}
+
+/// The numbers are written in the text: there are few, and a GPU's logarithms
+/// are not those that distances were dealt out by.
+KernelError launchRelativeBuckets(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  RelativeBuckets buckets{n[0], n[1], n[2] != 0};
+  std::string numbers;
+  for (int64_t d = -n[1]; d <= n[1]; ++d)
+    numbers += (numbers.empty() ? ""
+                : d % 16 == 0   ? ",\n    "
+                                : ", ") +
+               std::to_string(buckets.of(d));
+  int64_t count = 2 * n[1] + 1;
+  LaunchText text("Rope.cuh", "copyIntegers");
+  text.declare("static __device__ const int $_buckets[] = {\n    " + numbers +
+               "};\n");
+  text.pass("$_buckets").out("result", "int", 0).size("count", count);
+  return addLaunch(call, text, blocksOf(count, 256), 256);
 }
 
 KernelError launchRope(const CudaRequest &request, CudaCall &call) {

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/library/OpSizes.h"
+#include "kernels/reference/Attention.h"
+#include "kernels/reference/RelativeBuckets.h"
 
 #include <algorithm>
 #include <array>
@@ -128,6 +130,60 @@ KernelError attentionBackwardShardBytes(Integers n, Floats floats,
                                         Bytes bytes) {
   return attentionBytes<attentionShardSizes, setBackwardBytes>(n, floats,
                                                                bytes);
+}
+
+/// Of a call with a bias, the sizes of a shard, and of the bias too.
+static KernelError biasedSizes(Integers n, Floats floats,
+                               std::array<int64_t, 3> &sizes, int64_t &bias) {
+  if (n.size() != 16)
+    return kCount;
+  if (floats.size() != 2)
+    return kFloats;
+  std::array<int64_t, 15> shard;
+  size_t count = n[13] == 1 ? 13 : 14; // One round is left out there.
+  std::copy_n(n.begin(), count, shard.begin());
+  shard[count] = n.back();
+  if (KernelError error =
+          attentionShardSizes(Integers(shard).first(count + 1), floats, sizes))
+    return error;
+  int64_t reach = n[14];
+  if (reach < 0 || reach > kMostRelativeDistance)
+    return kDimension;
+  bias = 4 * (2 * reach + 1) * n[3];
+  return nullptr;
+}
+
+KernelError attentionForwardBiasedBytes(Integers n, Floats floats,
+                                        Bytes bytes) {
+  std::array<int64_t, 3> size;
+  int64_t bias;
+  if (KernelError error = biasedSizes(n, floats, size, bias))
+    return error;
+  bytes[0] = bytes[2] = size[0];
+  bytes[3] = bytes[4] = size[1];
+  bytes[1] = size[2], bytes[5] = bias;
+  if (bytes.size() > 6)
+    bytes[6] = n[1] * n[2] * 4;
+  return nullptr;
+}
+
+KernelError attentionBackwardBiasedBytes(Integers n, Floats floats,
+                                         Bytes bytes) {
+  std::array<int64_t, 3> size;
+  int64_t bias;
+  if (KernelError error = biasedSizes(n, floats, size, bias))
+    return error;
+  for (size_t i : {0, 6, 9, 11})
+    bytes[i] = size[0];
+  for (size_t i : {1, 2, 7, 8})
+    bytes[i] = size[1];
+  bytes[3] = bytes[12] = bias;
+  bytes[4] = bytes[10] = size[2];
+  Size parts;
+  bytes[5] = parts(bias, {n[1], attentionBiasParts(n[2], n[11], n[5])});
+  if (bytes.size() > 13)
+    bytes[13] = n[1] * n[2] * 4;
+  return parts.bad ? kDimension : nullptr;
 }
 
 KernelError attentionForwardDocumentsBytes(Integers n, Floats floats,

@@ -154,6 +154,35 @@ attentionBackwardDocumentsArguments(const LibraryCall &call) {
   return args;
 }
 
+/// The bias of a call, which buffer `bias` is, and positions, if there are any.
+static AttentionShape biasedShape(const LibraryCall &call, size_t bias) {
+  AttentionShape shape = attentionShape(call);
+  shape.bias = floatsAt(call, bias);
+  shape.reach = attentionReach(call.integers);
+  if (call.buffers.size() > bias + 1)
+    shape.positions = ids(call, bias + 1);
+  return shape;
+}
+
+AttentionForwardArguments
+attentionForwardBiasedArguments(const LibraryCall &call) {
+  DType t = typeOf(call.integers[0]);
+  return {biasedShape(call, 5), view(call, 2, t), view(call, 3, t),
+          view(call, 4, t),     view(call, 0, t), f32(call, 1)};
+}
+
+AttentionBackwardArguments
+attentionBackwardBiasedArguments(const LibraryCall &call) {
+  DType t = typeOf(call.integers[0]);
+  AttentionBackwardArguments args = {
+      biasedShape(call, 12), view(call, 6, t), view(call, 7, t),
+      view(call, 8, t),      view(call, 9, t), f32(call, 10),
+      view(call, 11, t),     view(call, 0, t), view(call, 1, t),
+      view(call, 2, t),      f32(call, 4)};
+  args.dBias = floatsAt(call, 3), args.biasParts = floatsAt(call, 5);
+  return args;
+}
+
 CachedAttentionArguments cachedAttentionArguments(const LibraryCall &call) {
   Integers n = call.integers;
   DType t = typeOf(n[0]);

@@ -33,6 +33,9 @@
 ///                     Positions.h)
 ///                     integers: S, whole sequence, part, rounds (left out
 ///                     if 1); scalars: first row
+/// relative_buckets    buffers: result i32[2 R + 1] (out)
+///                     integers: buckets, R, both directions (0 or 1)
+///                     (kernels/reference/RelativeBuckets.h)
 /// rope                buffers: x[B, S, n, d], table f32[S, r/2, 2],
 ///                     y[B, S, n, d] (out; may be x)
 ///                     integers: dtype, B, S, n, d, inverse (0 or 1), r <= d
@@ -61,6 +64,17 @@
 ///                     as the two of a shard, of sequences that documents
 ///                     share: another buffer behind the last one that is read,
 ///                     positions i32[B, S] of the queries (AttentionShape)
+/// attention_forward_biased
+///                     buffers: o (out), lse (out), q, k, v,
+///                     bias f32[2 R + 1, n], positions i32[B, S] (may be left
+///                     out); integers: as the shard's, with rounds, then R,
+///                     random stream; floats: scale, dropout p; scalars: as
+///                     the shard's
+/// attention_backward_biased
+///                     buffers: dq, dk, dv, dbias f32[2 R + 1, n] (out),
+///                     delta, parts f32[B, attentionBiasParts(), n, 2 R + 1]
+///                     (out: workspaces), q, k, v, o, lse, do, bias,
+///                     positions (may be left out); the rest as forward
 /// cached_attention    buffers: q[T, n, d], k[T, g, d], v[T, g, d],
 ///                     positions i32[T], rows i32[T], table i32[R, P],
 ///                     keys[N, kCachePage, g, d], values (as keys),
@@ -248,6 +262,12 @@ inline int64_t roundsAt(std::span<const int64_t> integers, size_t at) {
 /// The same of attention; the last integer is the stream.
 inline int64_t attentionRounds(std::span<const int64_t> integers) {
   return roundsAt(integers.first(integers.size() - 1), 13);
+}
+
+/// The farthest distance that a bias of attention tells from others, of a call
+/// that has one.
+inline int64_t attentionReach(std::span<const int64_t> integers) {
+  return integers[14];
 }
 
 /// `softcap` of a call of attention, float `at` unless it is left out.

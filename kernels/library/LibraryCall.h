@@ -69,6 +69,10 @@ DequantizeBlocksArguments dequantizeBlocksArguments(const LibraryCall &call);
 AttentionForwardArguments attentionForwardArguments(const LibraryCall &call);
 AttentionBackwardArguments attentionBackwardArguments(const LibraryCall &call);
 AttentionForwardArguments
+attentionForwardBiasedArguments(const LibraryCall &call);
+AttentionBackwardArguments
+attentionBackwardBiasedArguments(const LibraryCall &call);
+AttentionForwardArguments
 attentionForwardDocumentsArguments(const LibraryCall &call);
 AttentionBackwardArguments
 attentionBackwardDocumentsArguments(const LibraryCall &call);

@@ -83,6 +83,7 @@ KernelError ropeTableSizes(Integers n, Floats floats, Bytes bytes);
 KernelError ropeTableShardSizes(Integers n, Floats floats, Bytes bytes);
 KernelError ropeTableAtSizes(Integers n, Floats floats, Bytes bytes);
 KernelError positionsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError relativeBucketsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError ropeSizes(Integers n, Floats floats, Bytes bytes);
 KernelError globalNormSizes(Integers n, Floats floats, Bytes bytes);
 KernelError gemmPackSizes(Integers n, Floats floats, Bytes bytes);
@@ -94,6 +95,9 @@ KernelError attentionForwardShardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionBackwardShardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionForwardDocumentsBytes(Integers n, Floats floats,
                                            Bytes bytes);
+KernelError attentionForwardBiasedBytes(Integers n, Floats floats, Bytes bytes);
+KernelError attentionBackwardBiasedBytes(Integers n, Floats floats,
+                                         Bytes bytes);
 KernelError attentionBackwardDocumentsBytes(Integers n, Floats floats,
                                             Bytes bytes);
 KernelError cachedAttentionSizes(Integers n, Floats floats, Bytes bytes);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/library/OpSizes.h"
+#include "kernels/reference/RelativeBuckets.h"
 
 namespace hocket::kernels::library {
 
@@ -106,6 +107,15 @@ KernelError positionsSizes(Integers n, Floats floats, Bytes bytes) {
   size(1, {n[1]});
   bool isEven = isStoredIn(n, 3, n[2], n[1]);
   return size.bad || n[1] < n[0] || !isEven ? kDimension : nullptr;
+}
+
+KernelError relativeBucketsSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 3, floats, 0))
+    return error;
+  if (!isFlag(n[2]) || !RelativeBuckets{n[0], n[1], n[2] != 0}.isSound())
+    return kDimension;
+  bytes[0] = 4 * (2 * n[1] + 1);
+  return nullptr;
 }
 
 KernelError ropeSizes(Integers n, Floats floats, Bytes bytes) {

@@ -32,6 +32,10 @@ struct Row {
     return key >= firstKey(s, b, i, position()) &&
            key < lastKey(s, b, i, position());
   }
+  int64_t bias(int64_t j) const {
+    int64_t key = positionOf(s, s.place.firstKey, j);
+    return biasRow(s, key - position()) * s.heads + h;
+  }
   double mask(int64_t j) const {
     if (s.dropout <= 0)
       return 1;
@@ -46,6 +50,8 @@ struct Row {
 double scoreOf(const Row &row, int64_t j, double product) {
   const AttentionShape &s = row.s;
   double score = cappedScore(s.softcap, static_cast<double>(s.scale) * product);
+  if (s.bias)
+    return score + static_cast<double>(s.bias[row.bias(j)]);
   if (!s.alibi)
     return score;
   int64_t key = positionOf(s, s.place.firstKey, j);
@@ -127,6 +133,8 @@ reference::attentionBackward(const AttentionBackwardArguments &args) {
   int64_t keys = s.batch * s.keys * s.kvHeads * s.headDim;
   Accumulator dq(args.dq, s.batch * s.queries * s.heads * s.headDim);
   Accumulator dk(args.dk, keys), dv(args.dv, keys);
+  Accumulator dBias({args.dBias, DType::F32},
+                    s.bias ? (2 * s.reach + 1) * s.heads : 0);
   clear(args.delta, s.batch * s.heads * s.queries);
   double scale = s.scale;
   forEachRow(s, [&](Row row) {
@@ -141,6 +149,8 @@ reference::attentionBackward(const AttentionBackwardArguments &args) {
       double p = std::exp(score - lse), mask = row.mask(j);
       double dp = mask * dot(args.dO, row.query(), args.v, key, s.headDim);
       double ds = p * (dp - delta) * (1 - share * share);
+      if (s.bias)
+        dBias.sums[row.bias(j)] += ds;
       add(dq, row.query(), scale * ds, args.k, key, s.headDim);
       add(dk, key, scale * ds, args.q, row.query(), s.headDim);
       add(dv, key, mask * p, args.dO, row.query(), s.headDim);

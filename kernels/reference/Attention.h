@@ -9,7 +9,8 @@
 /// h reads key/value head h / (heads / kvHeads)):
 ///   s[i, j] = scale * q[i] . k[j]     for the keys j that query i sees
 ///             (with softcap > 0: softcap * tanh(that / softcap);
-///             with alibi: that - alibiSlope(h) * (i - j), Alibi.h)
+///             with alibi: that - alibiSlope(h) * (i - j), Alibi.h;
+///             with a bias: that + bias[clamp(j - i), h])
 ///   p[i, j] = exp(s[i, j] - lse[i]),  lse[i] = log sum_j exp(s[i, j])
 ///   o[i]    = sum_j mask[i, j] * p[i, j] * v[j]
 /// Query i sees keys j <= i where `causal`, and only i - window < j where
@@ -30,7 +31,8 @@
 ///              (with softcap > 0: times 1 - (s[i, j] / softcap)^2)
 ///   dq[i] = scale * sum_j ds[i, j] k[j],  dk[j] = scale * sum_i ds[i, j] q[i],
 ///   dv[j] = sum_i mask[i, j] * p[i, j] * do[i]
-/// with dk and dv summed over the query heads of a group.
+/// with dk and dv summed over the query heads of a group, and
+///   dbias[d, h] = sum of ds[i, j] where clamp(j - i) is d, over all sequences
 ///
 //===----------------------------------------------------------------------===//
 
@@ -77,6 +79,11 @@ struct AttentionShape {
   /// Else: how many keys of the sequence it sees, the first ones; later queries
   /// see no fewer. Null: nothing but the sequence bounds what a query sees.
   const int32_t *positions = nullptr;
+  /// [2 reach + 1, heads]: what the scores of each head are more by where the
+  /// key is so far behind the query, from -reach to reach and no farther. Not
+  /// with a softcap or alibi. Null: none.
+  const float *bias = nullptr;
+  int64_t reach = 0;
 };
 
 struct AttentionForwardArguments {
@@ -96,7 +103,20 @@ struct AttentionBackwardArguments {
   ConstView q, k, v, o, lse, dO; ///< as above; dO as o
   View dq, dk, dv;               ///< as q, k, v
   View delta; ///< [batch, heads, queries] workspace; cpu: f32
+  /// With a bias: its gradient, and a workspace of as many for each sequence
+  /// and each of attentionBiasParts() of its queries, [.., heads, 2 reach + 1].
+  float *dBias = nullptr, *biasParts = nullptr;
 };
+
+/// Into how many parts the queries of a sequence are cut at most, of each of
+/// which the gradient of a bias is found by itself, so that sums have one order
+/// however the work is dealt out.
+inline constexpr int64_t attentionBiasParts(int64_t queries, int64_t part,
+                                            int64_t headDim) {
+  int64_t rows = headDim <= 64 ? 64 : headDim <= 128 ? 32 : 16;
+  int64_t each = part > 0 ? part : queries > 0 ? queries : 1;
+  return (queries + each - 1) / each * ((each + rows - 1) / rows);
+}
 
 [[gnu::always_inline]] inline int64_t wholeSequence(const AttentionShape &s) {
   return s.place.sequence > 0 ? s.place.sequence : s.keys;
@@ -130,6 +150,14 @@ lastKey(const AttentionShape &s, int64_t b, int64_t row, int64_t i) {
 /// The score of a query and a key whose product with the scale is `x`.
 inline double cappedScore(double softcap, double x) {
   return softcap > 0 ? softcap * std::tanh(x / softcap) : x;
+}
+
+/// Where in a column of the bias a key is that is `behind` the query.
+[[gnu::always_inline]] inline int64_t biasRow(const AttentionShape &s,
+                                              int64_t behind) {
+  if (behind < -s.reach)
+    return 0;
+  return (behind > s.reach ? s.reach : behind) + s.reach;
 }
 
 /// The slope of head `h` of a call.

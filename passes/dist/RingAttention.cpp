@@ -56,7 +56,7 @@ public:
   /// The sums of the gradients by keys and values travel with these, and one
   /// device further: home.
   void replaceBackward() {
-    SmallVector<Value, 3> sums(3);
+    SmallVector<Value, 4> sums(op->getNumResults());
     for (int64_t step = 0; step < devices; ++step) {
       Block here = takeBlock(step);
       if (step > 0)

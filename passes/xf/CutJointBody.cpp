@@ -34,7 +34,7 @@ static bool isNeverKept(Operation *op) {
   if (auto norm = dyn_cast<NormOp>(op))
     return getElementTypeOrSelf(norm.getInput()).isF32();
   return isa<ReadOp, ConstantOp, arith::ConstantOp, ReshapeOp, PrefixOp,
-             PositionsOp, DequantizeBlocksOp>(op);
+             PositionsOp, RelativeBucketsOp, DequantizeBlocksOp>(op);
 }
 
 namespace {

@@ -25,7 +25,7 @@ static LogicalResult merge(MutableArrayRef<Ratio> dims, unsigned dim,
   if (ratio.isOne() || dims[dim] == ratio)
     return success();
   if (!dims[dim].isOne())
-    return op->emitError("X114: the plan's sizes make dim ")
+    return op->emitError("X116: the plan's sizes make dim ")
            << dim << " of a tensor here " << dims[dim].up << "/"
            << dims[dim].down << " and " << ratio.up << "/" << ratio.down
            << " times as long";
@@ -90,7 +90,7 @@ LogicalResult DimRatios::carryRule(Operation *op) {
       [&](Value value, unsigned dim, const DimFactors &parts) -> LogicalResult {
         for (int64_t inner : ArrayRef<int64_t>(parts).drop_front())
           if (!factors[size_t(inner)].isOne())
-            return op->emitError("X114: the plan's sizes change dim ")
+            return op->emitError("X116: the plan's sizes change dim ")
                    << dim << " of a tensor here in its inner part";
         return set(value, dim, factors[size_t(parts.front())], op);
       });
@@ -176,7 +176,7 @@ FailureOr<Type> DimRatios::resized(Type type, ArrayRef<Ratio> ratios,
   for (auto [size, ratio] : llvm::zip_equal(shape, ratios)) {
     std::optional<int64_t> changedSize = ratio.apply(size);
     if (!changedSize)
-      return op->emitError("X114: the plan's sizes make a dim of ")
+      return op->emitError("X116: the plan's sizes make a dim of ")
              << size << " in " << type << " " << ratio.up << "/" << ratio.down
              << " times as long, which is no size";
     size = *changedSize;
@@ -199,7 +199,7 @@ LogicalResult DimRatios::apply() {
     bool changes = llvm::any_of(ratios, [](Ratio r) { return !r.isOne(); });
     if (changes && variable.getKind() != VariableKind::Cache)
       return variable.emitOpError(
-          "X114: has a dim that the plan's sizes change; "
+          "X116: has a dim that the plan's sizes change; "
           "only a cache has one for each text");
     FailureOr<Type> type = resized(variable.getType(), ratios, op);
     if (failed(type))

@@ -49,7 +49,7 @@ class DimRatios {
 public:
   explicit DimRatios(mlir::ModuleOp module);
 
-  /// Has dim `dim` of `value` change by `ratio`. X114 at `op` if it changes by
+  /// Has dim `dim` of `value` change by `ratio`. X116 at `op` if it changes by
   /// another already.
   mlir::LogicalResult set(mlir::Value value, unsigned dim, Ratio ratio,
                           mlir::Operation *op);
@@ -66,7 +66,7 @@ public:
       llvm::function_ref<std::optional<mlir::LogicalResult>(mlir::Operation *)>
           visit);
 
-  /// Gives every value and variable its new size. X114 where that is no whole
+  /// Gives every value and variable its new size. X116 where that is no whole
   /// number.
   mlir::LogicalResult apply();
 

@@ -29,9 +29,9 @@ public:
   int64_t numWorking = 0;
 
 private:
-  /// Finds what stays in f32: norm weights, rotary tables, the logits and
-  /// biases of routers, the heads' numbers of state-space layers, and counts of
-  /// labels, through views and calls.
+  /// Finds what stays in f32: norm weights, rotary tables, what scores get by
+  /// distance, the logits and biases of routers, the heads' numbers of
+  /// state-space layers, and counts of labels, through views and calls.
   void findWide();
   void markWide(Value value);
   /// Has a router's linear layer read its input in f32, and its f32 weight.
@@ -67,6 +67,8 @@ void Narrowing::markWide(Value value) {
   if (Operation *op = value.getDefiningOp()) {
     if (isa<ReshapeOp, PrefixOp, CastOp>(op))
       markWide(op->getOperand(0));
+    if (auto rows = dyn_cast<EmbeddingOp>(op))
+      markWide(rows.getTable());
     return;
   }
   auto argument = cast<BlockArgument>(value);
@@ -94,6 +96,8 @@ void Narrowing::findWide() {
     if (auto norm = dyn_cast<NormOp>(op)) {
       markWide(norm.getWeight());
       markWide(norm.getBias());
+    } else if (auto attention = dyn_cast<AttentionOp>(op)) {
+      markWide(attention.getBias());
     } else if (auto rope = dyn_cast<RopeOp>(op)) {
       markWide(rope.getTable());
     } else if (isa<RopeTableOp, RopeTableAtOp>(op)) {

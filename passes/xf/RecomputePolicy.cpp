@@ -82,7 +82,8 @@ RecomputeModules hocket::xf::modulesOf(Operation *op) {
   // were exchanged have taken them.
   if (isa<AmaxOp, RouterOp, SinkhornOp, ExpertOrderOp, ExpertSegmentsOp,
           ExchangeRowsOp, ReturnRowsOp, EmbeddingOp, SoftcapOp, CrossEntropyOp,
-          CrossEntropyGradientOp, RopeTableOp, func::CallOp>(op))
+          CrossEntropyGradientOp, RopeTableOp, RelativeBucketsOp, func::CallOp>(
+          op))
     return {};
   return {RecomputeModule::Pointwise};
 }

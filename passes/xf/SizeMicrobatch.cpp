@@ -171,7 +171,7 @@ LogicalResult Sizing::visitRows(OpT op, Value tokens, Value rows, Stage stage) {
   std::optional<int64_t> all =
       ratios.get(op.getSlots(), 0).apply(sizeOf(rows, 0) * sizeOf(rows, 1));
   if (!all || *all % runs != 0)
-    return op.emitError("X114: the plan's ")
+    return op.emitError("X116: the plan's ")
            << runs << " runs of tokens do not share out the rows of "
            << rows.getType();
   if (failed(ratios.set(rows, 0, Ratio::of(runs, sizeOf(rows, 0)), op)))

@@ -23,7 +23,8 @@ double AttentionSizes::forwardFlops() const {
 std::optional<AttentionSizes>
 hocket::attentionSizesOf(const program::Library &call) {
   const std::string &op = call.op();
-  bool isShard = op.ends_with("_shard") || op.ends_with("_documents");
+  bool isShard = op.ends_with("_shard") || op.ends_with("_documents") ||
+                 op.ends_with("_biased");
   bool isForward = op.starts_with("attention_forward");
   bool isBackward = op.starts_with("attention_backward");
   if ((!isForward && !isBackward) || call.integers_size() < (isShard ? 9 : 7))

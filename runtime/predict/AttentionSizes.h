@@ -13,9 +13,10 @@
 
 namespace hocket {
 
-/// The integers of attention_forward, attention_backward, their shards and
-/// those of documents, as kernels/library/Library.h lists them. Where documents
-/// begin is data, which no program knows: a sequence counts as one of them.
+/// The integers of attention_forward, attention_backward, their shards, those
+/// of documents and those with a bias, as kernels/library/Library.h lists them.
+/// Where documents begin is data, which no program knows: a sequence counts as
+/// one of them.
 struct AttentionSizes {
   double sequences = 0, queries = 0, keys = 0;
   double heads = 0, headDim = 0;

@@ -67,6 +67,11 @@ std::vector<PlanCase> casesOfDocuments() {
       {"Cp2", "Dp2Cp2AllToAll", "Cp4Ring", "Dp2Cp2Tp2Ring"});
   add(slopedOnDocuments, contextPlans(),
       {"Cp2", "Dp2Cp2AllToAll", "Cp4Ring", "Dp2Cp2Tp2Ring"});
+  add(relativeOnDocuments, contextPlans(),
+      {"Cp2", "Dp2Cp2AllToAll", "Cp4Ring", "Dp2Cp2Tp2Ring"});
+  add(relativeBert, densePlans(),
+      {"Dp3Zero3", "Tp4Sp", "Interleaved", "ZeroBubbleH2", "Selective"});
+  add(relativeBert, contextPlans(), {"Cp2", "Cp4Ring", "Dp2Cp2AllToAll"});
   add(dropoutOnDocuments, dropoutPlans(), {});
   add(bert, inMicrobatches, {});
   add(bert, densePlans(),

@@ -77,6 +77,10 @@ std::string specOf(const EquivalenceCase &choice) {
   "head_transform: true head_bias: true sentence_head: true "
 #define MASKED "masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 } "
 
+#define RELATIVE                                                               \
+  "position: RELATIVE relative_position { buckets: 8 max_distance: 6 } "       \
+  "attention_scale: 1 "
+
 const Band bf16 = {1e-2, 2e-2, 0.1};
 const Band fp16 = {1e-3, 3e-3, 2e-2};
 
@@ -98,6 +102,13 @@ const EquivalenceCase cases[] = {
      "attention_softcap: 0.7 logit_softcap: 0.9 dropout { attention: 0.2 }",
      ADAMW},
     {"alibi", "position: ALIBI embedding_norm: true kv_heads: 2", ADAMW},
+    {"relative", RELATIVE "kv_heads: 2 norm: RMS_NORM bias: false", ADAMW},
+    {"bf16_relative", RELATIVE "bias: false", ADAMW "precision: BF16", bf16},
+    {"relative_bert",
+     RELATIVE BERT,
+     ADAMW MASKED,
+     {},
+     {"training.sequence_length=9"}},
     {"post_norm_geglu",
      "norm_position: POST activation: GEGLU dropout { residual: 0.1 }", ADAMW},
     {"relu_squared", "activation: RELU_SQUARED position: NONE", ADAMW},

@@ -147,6 +147,10 @@ TEST_F(RandomPlans, TrainTheSameSlopes) {
   trainTheSame({&sloped, &slopedOnDocuments}, 10);
 }
 
+TEST_F(RandomPlans, TrainTheSameRelativePositions) {
+  trainTheSame({&relative, &relativeOnDocuments, &relativeBert}, 15);
+}
+
 TEST_F(RandomPlans, TrainTheSameStateSpaces) {
   trainTheSame({&stateSpace, &oneGroup}, 10);
 }
@@ -196,6 +200,7 @@ std::vector<PlanCase> cases() {
   add(patterned, contextPlans());
   add(capped, dropoutPlans());
   add(sloped, dropoutPlans());
+  add(relative, dropoutPlans());
   add(gptWithDropout, dropoutPlans());
   return all;
 }

@@ -91,6 +91,17 @@ const ModelRow test::sloped = {"Sloped", SLOPED "dropout { attention: 0.1 } "};
 const ModelRow test::slopedOnDocuments = {"SlopedDocuments",
                                           SLOPED "kv_heads: 4 ", DOCUMENTS};
 
+// T5's layers, whose positions are distances in buckets.
+#define RELATIVE                                                               \
+  "layers: 4 hidden: 48 heads: 12 ffn: 72 vocab_size: 61 max_positions: 16 "   \
+  "norm: RMS_NORM activation: RELU bias: false attention_scale: 1 "            \
+  "position: RELATIVE relative_position { buckets: 8 max_distance: 10 } "
+
+const ModelRow test::relative = {"Relative",
+                                 RELATIVE "dropout { attention: 0.1 } "};
+const ModelRow test::relativeOnDocuments = {"RelativeDocuments",
+                                            RELATIVE "kv_heads: 4 ", DOCUMENTS};
+
 const ModelRow test::hybrid = {
     "Hybrid",
     "layers: 6 hidden: 32 heads: 4 kv_heads: 2 ffn: 64 vocab_size: 61 "
@@ -141,6 +152,8 @@ const ModelRow test::oneGroup = {
 const ModelRow test::bert = {
     "Bert", BERT "norm_position: POST embedding_norm: true final_norm: false ",
     "", MASKED};
+const ModelRow test::relativeBert = {
+    "RelativeBert", RELATIVE "attention_mask: BIDIRECTIONAL ", "", MASKED};
 const ModelRow test::bertWithDropout = {
     "BertDropout", BERT "dropout { attention: 0.1 residual: 0.2 } ", "",
     MASKED};

@@ -54,6 +54,8 @@ extern const ModelRow sideBySide, sideBySideOnOneNorm;
 extern const ModelRow capped, cappedOnDocuments;
 /// Heads that have slopes, with dropout and on documents.
 extern const ModelRow sloped, slopedOnDocuments;
+/// Scores that get a number by distance, with dropout and on documents.
+extern const ModelRow relative, relativeOnDocuments;
 /// State-space layers: between attention, of as many groups as ranks may split;
 /// and alone, of one group that they do not.
 extern const ModelRow stateSpace, oneGroup;
@@ -61,6 +63,8 @@ extern const ModelRow stateSpace, oneGroup;
 /// Encoders, trained on masked tokens of sentences and on their order: BERT,
 /// and the same with Megatron's norms and dropout.
 extern const ModelRow bert, bertWithDropout;
+/// The same without types of tokens, positions being distances.
+extern const ModelRow relativeBert;
 
 /// Mixtures of experts with every way to keep their load even, and with none;
 /// the last of them by a loss over what is computed together.

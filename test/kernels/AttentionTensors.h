@@ -20,6 +20,7 @@ namespace hocket::kernels::test {
 /// Inputs and results of one call, forward and backward.
 struct Tensors {
   Array q, k, v, o, lse, dO, dq, dk, dv, delta;
+  Array bias, dBias, biasParts; ///< Of no element where there is no bias.
 
   Tensors(const AttentionShape &s, DType dtype)
       : q(randomArray(dtype, queryCount(s), 1, 2)),
@@ -28,7 +29,12 @@ struct Tensors {
         lse(statisticType(dtype), rowCount(s)),
         dO(randomArray(dtype, queryCount(s), 4)), dq(dtype, queryCount(s)),
         dk(dtype, keyCount(s)), dv(dtype, keyCount(s)),
-        delta(statisticType(dtype), rowCount(s)) {}
+        delta(statisticType(dtype), rowCount(s)),
+        bias(randomArray(DType::F32, biasCount(s), 5, 2)),
+        dBias(DType::F32, biasCount(s)),
+        biasParts(DType::F32,
+                  biasCount(s) * s.batch *
+                      attentionBiasParts(s.queries, s.place.part, s.headDim)) {}
 
   /// The inputs of `other`, in double.
   Tensors(const AttentionShape &s, const Tensors &other)
@@ -46,16 +52,38 @@ struct Tensors {
   static int64_t keyCount(const AttentionShape &s) {
     return s.batch * s.kvHeads * s.keys * s.headDim;
   }
+  static int64_t biasCount(const AttentionShape &s) {
+    return s.reach > 0 ? (2 * s.reach + 1) * s.heads : 0;
+  }
   static DType statisticType(DType dtype) {
     return dtype == DType::F64 ? DType::F64 : DType::F32;
   }
 
   AttentionForwardArguments forward(const AttentionShape &s) {
-    return {s, q.view(), k.view(), v.view(), o.view(), lse.view()};
+    return {withBias(s), q.view(), k.view(), v.view(), o.view(), lse.view()};
   }
   AttentionBackwardArguments backward(const AttentionShape &s) {
-    return {s,         q.view(),  k.view(),  v.view(),  o.view(),    lse.view(),
-            dO.view(), dq.view(), dk.view(), dv.view(), delta.view()};
+    return {withBias(s),
+            q.view(),
+            k.view(),
+            v.view(),
+            o.view(),
+            lse.view(),
+            dO.view(),
+            dq.view(),
+            dk.view(),
+            dv.view(),
+            delta.view(),
+            static_cast<float *>(dBias.view().data),
+            static_cast<float *>(biasParts.view().data)};
+  }
+
+private:
+  /// With the bias of these tensors, if it has one.
+  AttentionShape withBias(AttentionShape s) {
+    if (s.reach > 0)
+      s.bias = static_cast<const float *>(bias.view().data);
+    return s;
   }
 };
 
@@ -81,6 +109,12 @@ inline AttentionShape capped(AttentionShape s, float softcap) {
 /// The same with heads that have slopes.
 inline AttentionShape sloped(AttentionShape s) {
   s.alibi = true;
+  return s;
+}
+
+/// The same with scores that get a number by their distance, up to `reach`.
+inline AttentionShape biased(AttentionShape s, int64_t reach) {
+  s.reach = reach;
   return s;
 }
 

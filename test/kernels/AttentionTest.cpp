@@ -44,6 +44,8 @@ void check(const AttentionShape &s, DType dtype) {
     expectClose(got.dq, wide.dq, gradient, "dq");
     expectClose(got.dk, wide.dk, gradient, "dk");
     expectClose(got.dv, wide.dv, gradient, "dv");
+    if (s.reach > 0)
+      expectClose(got.dBias, wide.dBias, gradient, "dbias");
     // Many workers, few heads: the split form of the gradient.
     for (int count : {2, 3, 9}) {
       TestWorkers several(count, isa);
@@ -53,6 +55,7 @@ void check(const AttentionShape &s, DType dtype) {
       EXPECT_TRUE(again.dq.sameBits(got.dq)) << count << " workers";
       EXPECT_TRUE(again.dk.sameBits(got.dk)) << count << " workers";
       EXPECT_TRUE(again.dv.sameBits(got.dv)) << count << " workers";
+      EXPECT_TRUE(again.dBias.sameBits(got.dBias)) << count << " workers";
     }
   }
 }
@@ -130,6 +133,30 @@ TEST(Attention, SlopesLowerScoresByTheirDistances) {
   checkDocuments(sloped(shapeOf(2, 150, 2, 1, 16)), 70, DType::F32);
   for (DType dtype : {DType::BF16, DType::F16})
     check(sloped(shapeOf(2, 100, 4, 2, 64)), dtype);
+}
+
+/// Distances up to fewer than a tile has, to more, and to more than there are;
+/// seen from one side and from both.
+TEST(Attention, BiasesAddToScoresByTheirDistances) {
+  for (int64_t reach : {1, 5, 64, 100, 300})
+    for (bool causal : {true, false})
+      check(biased(shapeOf(2, 150, 4, 2, 16, causal), reach), DType::F32);
+  check(biased(shapeOf(2, 131, 6, 2, 24, true, 40, 0.3f), 20), DType::F32);
+  check(biased(shapeOf(1, 600, 1, 1, 8, false), 128), DType::F32);
+  check(biased(shapeOf(1, 300, 1, 1, 300), 8), DType::F32);
+  checkDocuments(biased(shapeOf(2, 150, 2, 1, 16), 32), 70, DType::F32);
+  for (DType dtype : {DType::BF16, DType::F16})
+    check(biased(shapeOf(2, 100, 4, 2, 64, false), 32), dtype);
+}
+
+/// The second of two ranks, whose queries and keys are in two rounds of parts.
+TEST(Attention, BiasesGoByPosition) {
+  AttentionShape s = biased(shapeOf(2, 128, 4, 2, 16), 40);
+  s.queries = 64;
+  s.place = {64, 0, 16, 128, 6, 1, 2, 2};
+  check(s, DType::F32);
+  s.causal = false;
+  check(s, DType::F32);
 }
 
 /// Of 12 heads the first 8 have those of 8, the others every second of 16.

@@ -136,6 +136,7 @@ def facts_of(kernel):
         facts |= {"dropout"} if shape["dropoutThreshold"] != "0u" else set()
         facts |= {"documents"} if shape.get("documents") == "true" else set()
         facts |= {"softcap"} if kernel.is_capped else set()
+        facts |= {"relative"} if shape.get("biased") == "true" else set()
         facts |= {"alibi"} if shape.get("alibi") == "true" else set()
     return facts
 

@@ -58,6 +58,8 @@ class Kernel:
             types = [*types, "softcap"]
         if shape.get("alibi") == "true":
             types = [*types, "alibi"]
+        if shape.get("biased") == "true":
+            types = [*types, "relative"]
         return self.function + (f"<{', '.join(types)}>" if types else "")
 
     @property

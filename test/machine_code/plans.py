@@ -25,6 +25,7 @@ MODELS = {
     "capped": LLAMA + (" kv_heads: 2 sliding_window: 100 attention_softcap: 50"
                        " logit_softcap: 30"),
     "sloped": GPT + " position: ALIBI",
+    "relative": GPT + " position: RELATIVE attention_scale: 1",
     "experts": LLAMA + " moe { experts: 4 top_k: 2 ffn: 64 aux_loss: 0.01 }",
     "dropping": LLAMA + (" moe { experts: 8 top_k: 2 ffn: 64 capacity_factor: 0.75"
                          " scores: SIGMOID groups: 4 topk_groups: 2 bias_rate: 0.01"
@@ -63,6 +64,7 @@ PLANS = (
     ("sloped", "--entries train,generate --set model.head_dim=128"),
     ("sloped", "--entries train,generate --set training.precision=FP32"),
     ("noisy", "--mesh dp=2"),
+    ("relative", ""),
     ("experts", "--mesh dp=2,ep=2 --microbatches 2"),
     ("experts", "--mesh dp=2,cp=2,ep=4 --cp-strategy ring --zero 1"),
     ("experts", "--mesh cp=4,ep=2 --cp-strategy ring"),

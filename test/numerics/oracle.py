@@ -48,6 +48,7 @@ class Config:
         self.activation = get("activation", "GELU")
         self.position = get("position", "LEARNED")
         self.rope = get("rope", {})
+        self.relative_position = get("relative_position", {})
         self.qk_norm = get("qk_norm", False)
         self.qk_norm_scope = get("qk_norm_scope", "HEAD")
         self.window = get("sliding_window")
@@ -100,6 +101,7 @@ class Config:
             window=kind.get("sliding_window", self.window) or None,
             rope=kind.get("rope", self.rope) if position == "ROTARY" else None,
             alibi=position == "ALIBI",
+            relative=position == "RELATIVE",
         )
 
     def has_experts(self, layer):
@@ -162,6 +164,9 @@ def parameter_shapes(config):
     add("embedding", (c.rows, c.hidden))
     if c.position == "LEARNED":
         add("position_embedding", (c.positions, c.hidden))
+    if c.position == "RELATIVE":
+        buckets = c.relative_position.get("buckets", 32)
+        add("relative_position", (buckets, c.heads))
     if c.token_types:
         add("token_type_embedding", (c.token_types, c.hidden))
     if c.embedding_norm:
@@ -327,6 +332,20 @@ def alibi_slopes(heads):
     return slopes
 
 
+def relative_buckets(distance, both, buckets=32, most=128):
+    """Of keys so far behind their queries, as T5 deals distances out to buckets
+    (arXiv 1910.10683): half of a direction's have one distance, the others grow
+    with its logarithm."""
+    if both:
+        buckets //= 2
+    first = torch.where(distance > 0, buckets, 0) if both else 0
+    far = distance.abs() if both else (-distance).clamp(min=0)
+    exact = buckets // 2
+    share = torch.log(far.clamp(min=1) / exact) / math.log(most / exact)
+    more = (exact + (share * (buckets - exact)).long()).clamp(max=buckets - 1)
+    return first + torch.where(far < exact, far, more)
+
+
 class Model:
     """loss(weights, tokens) for one spec; tokens [B, S + 1]. With fp8, a recipe,
     the layers' linear ops have 8-bit operands, but those of experts. `rounded` is
@@ -349,6 +368,16 @@ class Model:
         angles = torch.outer(positions, frequencies)
         factor = rope_factor(rope)
         return (angles.cos() * factor).to(dtype), (angles.sin() * factor).to(dtype)
+
+    def buckets(self):
+        """Of each query and key."""
+        c = self.config
+        return relative_buckets(
+            -self.distance,
+            c.encoder,
+            c.relative_position.get("buckets", 32),
+            c.relative_position.get("max_distance", 128),
+        )
 
     def visible(self, window):
         if self.config.encoder:  # all that is no padding
@@ -401,7 +430,8 @@ class Model:
             return self.rounded(rotate(y, table)) if rotated else y
 
         q, k, v = heads("q"), heads("k"), heads("v")
-        if self.fused and not (c.encoder or c.attention_softcap or kind.alibi):
+        plain = not (kind.alibi or kind.relative or c.attention_softcap)
+        if self.fused and plain and not c.encoder:
             y = F.scaled_dot_product_attention(
                 q, k, v, is_causal=True, scale=c.scale, enable_gqa=True
             )
@@ -413,6 +443,9 @@ class Model:
             if kind.alibi:
                 slopes = torch.tensor(alibi_slopes(c.heads), dtype=scores.dtype)
                 scores = scores - slopes[:, None, None] * self.distance
+            if kind.relative:
+                learned = weights["relative_position.weight"][self.buckets()]
+                scores = scores + learned.permute(2, 0, 1)
             scores = scores.masked_fill(~self.visible(kind.window), -math.inf)
             y = scores.softmax(-1) @ v
         y = self.rounded(y.transpose(1, 2).reshape(batch, sequence, -1))

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/xf/IR/XfConstraints.h"
+#include "kernels/reference/RelativeBuckets.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -139,6 +140,20 @@ LogicalResult PositionsOp::verify() {
   return verifyRows(*this);
 }
 
+LogicalResult RelativeBucketsOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  hocket::kernels::RelativeBuckets buckets{
+      static_cast<int64_t>(getBuckets()),
+      static_cast<int64_t>(getMaxDistance()), getBothDirections()};
+  if (!buckets.isSound())
+    return emitOpError("X114: ")
+           << buckets.buckets << " buckets of distances up to "
+           << buckets.maxDistance << " are none, or too many";
+  return checkShape(*this, 114, "result", getResult(),
+                    {2 * buckets.maxDistance + 1});
+}
+
 LogicalResult RopeTableOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkRank(*this, 7, "result", getResult(), 3)) ||
@@ -204,7 +219,27 @@ template <typename OpT> static LogicalResult verifyShard(OpT op) {
   return checkStored(op, 19, positions, op.getPart(), op.getRounds());
 }
 
-/// X9 to X11, X18 and X19, shared by attention and its gradient.
+/// X115: what scores get by distance is an odd number of rows, of f32 at least.
+template <typename OpT> static LogicalResult checkBias(OpT op, double softcap) {
+  if (!op.getBias())
+    return success();
+  if (failed(checkRank(op, 115, "bias", op.getBias(), 2)))
+    return failure();
+  int64_t rows = shapeOf(op.getBias())[0];
+  if (rows % 2 == 0 || rows > 2 * hocket::kernels::kMostRelativeDistance + 1)
+    return op.emitOpError("X115: bias has ")
+           << rows << " rows, expected an odd number up to "
+           << 2 * hocket::kernels::kMostRelativeDistance + 1;
+  if (softcap != 0 || op.getAlibi())
+    return op.emitOpError("X115: has a bias, and a softcap or alibi");
+  if (failed(checkShape(op, 115, "bias", op.getBias(),
+                        {rows, shapeOf(op.getQuery())[2]})))
+    return failure();
+  return checkElement(op, 115, "bias", op.getBias(),
+                      widened(elementOf(op.getQuery())));
+}
+
+/// X9 to X11, X18, X19 and X115, shared by attention and its gradient.
 template <typename OpT> static LogicalResult verifyAttention(OpT op) {
   if (failed(checkStatic(op)) ||
       failed(checkRank(op, 9, "query", op.getQuery(), 4)) ||
@@ -239,6 +274,8 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
     return failure();
   if (op.getAlibi() && !op.getCausal())
     return op.emitOpError("X111: alibi needs causal attention");
+  if (failed(checkBias(op, softcap)))
+    return failure();
   if (static_cast<int64_t>(op.getWindow()) < 0)
     return op.emitOpError("X11: window ")
            << static_cast<int64_t>(op.getWindow()) << " is negative";
@@ -260,6 +297,11 @@ LogicalResult AttentionGradientOp::verify() {
       failed(
           checkSameType(*this, 9, "query_grad", getQueryGrad(), getQuery())) ||
       failed(checkSameType(*this, 9, "key_grad", getKeyGrad(), getKey())))
+    return failure();
+  if (!getBias() != !getBiasGrad())
+    return emitOpError("X115: a gradient by bias is there with a bias");
+  if (getBias() &&
+      failed(checkSameType(*this, 115, "bias_grad", getBiasGrad(), getBias())))
     return failure();
   return checkSameType(*this, 9, "value_grad", getValueGrad(), getValue());
 }

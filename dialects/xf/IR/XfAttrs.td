@@ -81,7 +81,9 @@ def Xf_ParameterRole : Xf_Enum<"ParameterRole", "what a parameter does", [
   // layer behind.
   I32EnumAttrCase<"StateInput", 19, "state_input">,
   I32EnumAttrCase<"StateGroup", 20, "state_group">,
-  I32EnumAttrCase<"StateOutput", 21, "state_output">]>;
+  I32EnumAttrCase<"StateOutput", 21, "state_output">,
+  // Of each head and bucket of distances.
+  I32EnumAttrCase<"RelativePositions", 22, "relative_positions">]>;
 def Xf_ParameterRoleAttr
     : EnumAttr<Xf_Dialect, Xf_ParameterRole, "parameter_role"> {
   let assemblyFormat = "`<` $value `>`";

@@ -52,6 +52,7 @@ OpCost EmbeddingGradientOp::getCost() {
 }
 OpCost PrefixOp::getCost() { return free(*this); }
 OpCost PositionsOp::getCost() { return costOf(*this, 0); }
+OpCost RelativeBucketsOp::getCost() { return costOf(*this, 0); }
 OpCost PadRowsOp::getCost() { return costOf(*this, 0); }
 OpCost ReshapeOp::getCost() { return free(*this); }
 OpCost CastOp::getCost() { return costOf(*this, 0); }

@@ -307,6 +307,12 @@ FactorRule PositionsOp::getFactorRule() {
   return b.result(b.fresh(shapeOf(getResult()))).rule;
 }
 
+/// Every device has all distances.
+FactorRule RelativeBucketsOp::getFactorRule() {
+  RuleBuilder b;
+  return b.result({{b.whole(shapeOf(getResult())[0])}}).rule;
+}
+
 FactorRule RopeOp::getFactorRule() {
   RuleBuilder b;
   Shape table = shapeOf(getTable());
@@ -336,7 +342,7 @@ namespace {
 /// The factors of attention: batch, query position, key group, query head of
 /// its group, key position, channel.
 struct AttentionFactors {
-  TensorFactors query, key, lse;
+  TensorFactors query, key, lse, bias;
 };
 } // namespace
 
@@ -346,13 +352,20 @@ static AttentionFactors attentionFactors(RuleBuilder &b, OpT op,
                                          FactorKind shared) {
   Shape q = shapeOf(op.getQuery());
   int64_t groups = shapeOf(op.getKey())[2];
-  int64_t batch = b.rule.add(q[0]), position = b.rule.add(q[1], shared);
+  // The gradient of a bias sums over sequences too.
+  int64_t batch =
+      b.rule.add(q[0], op.getBias() ? shared : FactorKind::Parallel);
+  int64_t position = b.rule.add(q[1], shared);
   int64_t group = b.rule.add(groups), head = b.rule.add(q[2] / groups, shared);
   int64_t keyPosition = b.whole(shapeOf(op.getKey())[1]);
   int64_t channel = b.whole(q[3]);
-  return {{{batch}, {position}, {group, head}, {channel}},
-          {{batch}, {keyPosition}, {group}, {channel}},
-          {{batch}, {group, head}, {position}}};
+  AttentionFactors factors{{{batch}, {position}, {group, head}, {channel}},
+                           {{batch}, {keyPosition}, {group}, {channel}},
+                           {{batch}, {group, head}, {position}},
+                           {}};
+  if (op.getBias())
+    factors.bias = {{b.whole(shapeOf(op.getBias())[0])}, {group, head}};
+  return factors;
 }
 
 FactorRule AttentionOp::getFactorRule() {
@@ -361,6 +374,8 @@ FactorRule AttentionOp::getFactorRule() {
   b.operand(f.query).operand(f.key).operand(f.key);
   if (getPositions())
     b.operand({f.query[0], f.query[1]});
+  if (getBias())
+    b.operand(f.bias);
   b.rule.operands.resize(getNumOperands()); // numbers have no dims
   return b.result(f.query).result(f.lse).rule;
 }
@@ -392,8 +407,13 @@ FactorRule AttentionGradientOp::getFactorRule() {
   b.operand(f.query).operand(f.lse);
   if (getPositions())
     b.operand({f.query[0], f.query[1]});
+  if (getBias())
+    b.operand(f.bias);
   b.rule.operands.resize(getNumOperands());
-  return b.result(f.query).result(f.key).result(f.key).rule;
+  b.result(f.query).result(f.key).result(f.key);
+  if (getBias())
+    b.result(f.bias);
+  return b.rule;
 }
 
 //===----------------------------------------------------------------------===//

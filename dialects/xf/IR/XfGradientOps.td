@@ -107,7 +107,7 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
     result and log-sum-exp (arXiv 2307.08691); `positions`, `softcap` and `alibi` as there. Of a
     shard (`part`, `rounds`, `whole`, `place` and `behind` as in `xf.attention`) result and
     log-sum-exp are those of all keys, and the gradients by key and value are those that the
-    shard's queries give.
+    shard's queries give. With `bias` there is its gradient too, in f32 at least.
 
     ```mlir
     %dq, %dk, %dv = xf.attention_gradient %do, %q, %k, %v, %o, %lse {causal, scale = 0.125} : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>)
@@ -120,6 +120,7 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
                        Xf_Tensor:$output,
                        Xf_Tensor:$lse,
                        Optional<Xf_Ids>:$positions,
+                       Optional<Xf_Tensor>:$bias,
                        Optional<I32>:$instance,
                        Variadic<I32>:$place,
                        UnitAttr:$causal,
@@ -133,10 +134,11 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
                        DefaultValuedAttr<I64Attr, "1">:$rounds,
                        OptionalAttr<DenseI64ArrayAttr>:$whole,
                        DefaultValuedAttr<I64Attr, "0">:$behind);
-  let results = (outs Xf_Tensor:$query_grad, Xf_Tensor:$key_grad, Xf_Tensor:$value_grad);
+  let results = (outs Xf_Tensor:$query_grad, Xf_Tensor:$key_grad, Xf_Tensor:$value_grad,
+                      Optional<Xf_Tensor>:$bias_grad);
   let assemblyFormat = [{
     $grad `,` $query `,` $key `,` $value `,` $output `,` $lse
-    (`positions` $positions^)? (`,` $instance^)? (`from` `(` $place^ `)`)? attr-dict `:`
+    (`positions` $positions^)? (`bias` $bias^)? (`,` $instance^)? (`from` `(` $place^ `)`)? attr-dict `:`
     functional-type(operands, results)
   }];
 }

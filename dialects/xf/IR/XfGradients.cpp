@@ -203,6 +203,10 @@ SmallVector<Value> PositionsOp::buildGradient(OpBuilder &, ValueRange) {
   return SmallVector<Value>(getNumOperands());
 }
 
+SmallVector<Value> RelativeBucketsOp::buildGradient(OpBuilder &, ValueRange) {
+  return {};
+}
+
 /// A rotation's gradient turns back.
 SmallVector<Value> RopeOp::buildGradient(OpBuilder &builder, ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());
@@ -214,15 +218,18 @@ SmallVector<Value> RopeOp::buildGradient(OpBuilder &builder, ValueRange grads) {
 SmallVector<Value> AttentionOp::buildGradient(OpBuilder &builder,
                                               ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());
+  Type biasGrad = getBias() ? getBias().getType() : Type();
   auto gradient = builder.create<AttentionGradientOp>(
       getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
-      grad, getQuery(), getKey(), getValue(), getResult(), getLse(),
-      getPositions(), getInstance(), getPlace(), getCausalAttr(),
+      biasGrad, grad, getQuery(), getKey(), getValue(), getResult(), getLse(),
+      getPositions(), getBias(), getInstance(), getPlace(), getCausalAttr(),
       getWindowAttr(), getScaleAttr(), getSoftcapAttr(), getAlibiAttr(),
       getDropoutAttr(), getStreamAttr(), getPartAttr(), getRoundsAttr(),
       getWholeAttr(), getBehindAttr());
-  SmallVector<Value> result(gradient.getResults());
+  SmallVector<Value> result(gradient.getResults().take_front(3));
   result.resize(getNumOperands()); // positions and numbers have none
+  if (getBias())
+    result[getBiasMutable()[0].getOperandNumber()] = gradient.getBiasGrad();
   return result;
 }
 

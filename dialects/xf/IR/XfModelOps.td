@@ -59,6 +59,24 @@ def Xf_PositionsOp : Xf_ModelOp<"positions"> {
   let results = (outs Xf_Ids:$result);
 }
 
+def Xf_RelativeBucketsOp : Xf_ModelOp<"relative_buckets"> {
+  let summary = "the bucket of every distance of a key from a query";
+  let description = [{
+    The rows of a table of biases that scores get by distance, as T5 has them (arXiv
+    1910.10683; kernels/reference/RelativeBuckets.h): `result[max_distance + d]` is
+    the bucket of keys `d` positions behind the query, from `-max_distance` to
+    `max_distance`. With `both_directions` keys behind have half of the `buckets`.
+
+    ```mlir
+    %i = xf.relative_buckets {buckets = 32 : i64, max_distance = 128 : i64} : () -> tensor<257xi32>
+    ```
+  }];
+  let arguments = (ins I64Attr:$buckets,
+                       I64Attr:$max_distance,
+                       UnitAttr:$both_directions);
+  let results = (outs Xf_Ids:$result);
+}
+
 def Xf_LinearOp : Xf_ModelOp<"linear", [AttrSizedOperandSegments]> {
   let summary = "a linear layer";
   let description = [{
@@ -159,7 +177,10 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
     masked scores, `[B, n, S]`, for the gradient. With `softcap` > 0 a score `s`
     is `softcap * tanh(s / softcap)`, before the mask (arXiv 2408.00118). With
     `alibi` it is less by the distance of query and key times the slope of the
-    head (arXiv 2108.12409; kernels/reference/Alibi.h).
+    head (arXiv 2108.12409; kernels/reference/Alibi.h). With `bias[2 R + 1, n]` it is
+    more by row `R + d` of that, where the key is `d` positions behind the query,
+    or by the first or the last row where it is farther than `R` (arXiv
+    1910.10683).
 
     Where several documents share a sequence, `positions[B, S]` says of each
     query at which position of its own document it is, and it sees no key before
@@ -189,6 +210,7 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
                        Xf_Tensor:$key,
                        Xf_Tensor:$value,
                        Optional<Xf_Ids>:$positions,
+                       Optional<Xf_Tensor>:$bias,
                        Optional<I32>:$instance,
                        Variadic<I32>:$place,
                        UnitAttr:$causal,
@@ -204,7 +226,8 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<I64Attr, "0">:$behind);
   let results = (outs Xf_Tensor:$result, Xf_Tensor:$lse);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`positions` $positions^)? (`,` $instance^)?
+    $query `,` $key `,` $value (`positions` $positions^)? (`bias` $bias^)?
+    (`,` $instance^)?
     (`from` `(` $place^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
 }

@@ -8,6 +8,7 @@
 #include "dialects/xf/reference/ScalarMath.h"
 #include "kernels/reference/Alibi.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -30,6 +31,7 @@ struct Attention {
   SmallVector<int64_t, 4> place; ///< first query, key, sequence, head
   int64_t part, rounds;
   const ReferenceTensor *positions; ///< As the op has them; null: none.
+  const ReferenceTensor *bias;      ///< Likewise.
   const EvaluationContext &context;
 
   int64_t query(int64_t b, int64_t s, int64_t h) const {
@@ -57,12 +59,20 @@ struct Attention {
     double sum = 0;
     for (int64_t d = 0; d < width; ++d)
       sum += q[qAt + d] * k[kAt + d];
+    if (bias)
+      return sum * scale + (*bias)[biasOf(h, i, j)];
     if (alibi)
       return sum * scale -
              hocket::kernels::alibiSlope(place[3] + h, whole[1]) *
                  static_cast<double>(queryPosition(i) - keyPosition(j));
     return softcap > 0 ? softcap * std::tanh(sum * scale / softcap)
                        : sum * scale;
+  }
+  /// Where the bias of a query and a key is.
+  int64_t biasOf(int64_t h, int64_t query, int64_t key) const {
+    int64_t reach = bias->dim(0) / 2;
+    int64_t behind = keyPosition(key) - queryPosition(query);
+    return (std::clamp(behind, -reach, reach) + reach) * heads + h;
   }
   /// The derivative of a score by the sum that it is made of.
   double slope(double score) const {
@@ -85,10 +95,10 @@ static Attention attentionOf(OpT op, Tensors operands, unsigned tensors,
                              const EvaluationContext &context) {
   auto q = cast<ShapedType>(op.getQuery().getType()).getShape();
   auto k = cast<ShapedType>(op.getKey().getType()).getShape();
+  unsigned bias = tensors + bool(op.getPositions());
   uint32_t stream = static_cast<uint32_t>(op.getStream()) * 65536;
   if (op.getInstance())
-    stream +=
-        static_cast<uint32_t>(operands[tensors + bool(op.getPositions())][0]);
+    stream += static_cast<uint32_t>(operands[bias + bool(op.getBias())][0]);
   SmallVector<int64_t, 3> whole{q[0], q[2], q[1]};
   SmallVector<int64_t, 4> place(4, 0);
   if (op.getWhole()) {
@@ -116,6 +126,7 @@ static Attention attentionOf(OpT op, Tensors operands, unsigned tensors,
           static_cast<int64_t>(op.getPart()),
           static_cast<int64_t>(op.getRounds()),
           op.getPositions() ? &operands[tensors] : nullptr,
+          op.getBias() ? &operands[bias] : nullptr,
           context};
 }
 
@@ -160,7 +171,7 @@ LogicalResult AttentionOp::evaluate(EvaluationContext &context,
 }
 
 /// Adds one query row's part to the gradients. Operands are grad, query, key,
-/// value, output, lse; gradients by query, key, value.
+/// value, output, lse; gradients by query, key, value and bias.
 static void attendGradient(const Attention &a, Tensors operands, int64_t b,
                            int64_t h, int64_t i, Results &gradients) {
   const ReferenceTensor &grad = operands[0], &q = operands[1], &k = operands[2],
@@ -181,7 +192,10 @@ static void attendGradient(const Attention &a, Tensors operands, int64_t b,
       dp += grad[row + d] * v[column + d];
       gradients[2][column + d] += p * keep * grad[row + d];
     }
-    double ds = p * (keep * dp - delta) * a.slope(score);
+    double ds = p * (keep * dp - delta);
+    if (a.bias)
+      gradients[3][a.biasOf(h, i, j)] += ds;
+    ds *= a.slope(score);
     for (int64_t d = 0; d < a.width; ++d) {
       gradients[0][row + d] += ds * k[column + d];
       gradients[1][column + d] += ds * q[row + d];

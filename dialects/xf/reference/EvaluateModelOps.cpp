@@ -7,6 +7,7 @@
 #include "dialects/xf/IR/XfConstraints.h"
 #include "dialects/xf/IR/XfOps.h"
 #include "dialects/xf/reference/ScalarMath.h"
+#include "kernels/reference/RelativeBuckets.h"
 
 #include <cmath>
 
@@ -103,6 +104,18 @@ LogicalResult PositionsOp::evaluate(EvaluationContext &, Tensors operands,
   ReferenceTensor result = zerosOf(getResult().getType());
   for (int64_t s = 0; s < result.size(); ++s)
     result[s] = static_cast<double>(positionOf(*this, operands, s));
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult RelativeBucketsOp::evaluate(EvaluationContext &, Tensors,
+                                          Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  auto reach = static_cast<int64_t>(getMaxDistance());
+  hocket::kernels::RelativeBuckets buckets{static_cast<int64_t>(getBuckets()),
+                                           reach, getBothDirections()};
+  for (int64_t i = 0; i < result.size(); ++i)
+    result[i] = static_cast<double>(buckets.of(i - reach));
   results.push_back(std::move(result));
   return success();
 }

@@ -74,6 +74,8 @@ static xf::ParameterRole roleOf(Parameter::Role role) {
     return xf::ParameterRole::StateGroup;
   case Parameter::Role::StateOutput:
     return xf::ParameterRole::StateOutput;
+  case Parameter::Role::RelativePositions:
+    return xf::ParameterRole::RelativePositions;
   }
 }
 
@@ -225,7 +227,7 @@ Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
       .create<xf::AttentionOp>(
           at("attention", "model.heads"), query.getType(),
           tensor({batch, own().heads(), sequence}), query, key, value, bound,
-          drop > 0 ? instance : Value(), ValueRange(),
+          relativeBias, drop > 0 ? instance : Value(), ValueRange(),
           seesAll() ? UnitAttr() : builder.getUnitAttr(),
           builder.getI64IntegerAttr(window), real(scoreScale()),
           real(own().attention_softcap()), alibi(), real(drop),
@@ -322,6 +324,9 @@ func::FuncOp ModelBuilder::buildLayer() {
   if (padded)
     take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
          "key_counts", "model.attention_mask");
+  bool relative = kind->attention && isRelative();
+  if (relative)
+    take(relativeBiasType(), "relative_bias", "model.relative_position");
   bool cached = kind->attention && serving.isOn;
   if (cached)
     takeCache(take);
@@ -345,6 +350,7 @@ func::FuncOp ModelBuilder::buildLayer() {
     positions = body->getArgument(next++);
   if (padded)
     keyCounts = body->getArgument(next++);
+  relativeBias = relative ? body->getArgument(next++) : Value();
   if (cached)
     for (Value *value : {&positions, &serving.places, &serving.table,
                          &serving.keys, &serving.values})
@@ -362,7 +368,7 @@ func::FuncOp ModelBuilder::buildLayer() {
   layer.setFunctionType(
       builder.getFunctionType(types, ValueRange(results).getTypes()));
   instance = ropeTable = positions = keyCounts = Value();
-  routerBias = routerLoss = expertCounts = Value();
+  routerBias = routerLoss = expertCounts = relativeBias = Value();
   return layer;
 }
 
@@ -453,6 +459,26 @@ void ModelBuilder::buildRopeTables() {
   }
 }
 
+RankedTensorType ModelBuilder::relativeBiasType() const {
+  return tensor(
+      {2 * model.relative_position().max_distance() + 1, model.heads()});
+}
+
+/// The rows of the table that distances are in the buckets of.
+Value ModelBuilder::buildRelativeBias() {
+  if (!isRelative())
+    return {};
+  Location location = at("relative_bias", "model.relative_position");
+  RankedTensorType type = relativeBiasType();
+  Value rows = builder.create<xf::RelativeBucketsOp>(
+      location, RankedTensorType::get(type.getDimSize(0), builder.getI32Type()),
+      builder.getI64IntegerAttr(model.relative_position().buckets()),
+      builder.getI64IntegerAttr(model.relative_position().max_distance()),
+      seesAll() ? builder.getUnitAttr() : UnitAttr());
+  return builder.create<xf::EmbeddingOp>(
+      location, type, rows, parameters["relative_position.weight"], Value());
+}
+
 Value ModelBuilder::embed(Value tokens) {
   if (!serving.isOn)
     warnOfLength(model, sequence, at("embedding", "training.sequence_length"));
@@ -500,6 +526,8 @@ Value ModelBuilder::callLayer(int64_t index, Value input) {
     operands.push_back(positions);
   if (called.attention && seesAll())
     operands.push_back(keyCounts);
+  if (called.attention && isRelative())
+    operands.push_back(relativeBias);
   bool cached = called.attention && serving.isOn;
   if (cached) {
     operands.append({positions, serving.places, serving.table});
@@ -626,13 +654,14 @@ void ModelBuilder::buildForward() {
   readVariables(inputParameters(spec));
   Value x = embed(body->getArgument(0));
   buildRopeTables();
+  relativeBias = buildRelativeBias();
   for (int64_t i = 0; i < model.layers(); ++i)
     x = callLayer(i, x);
   readVariables(outputParameters(spec));
   Value loss = buildLoss(x, body->getArgument(1));
   builder.create<func::ReturnOp>(location, loss);
   positions = labelCount = Value();
-  tokenTypes = keyCounts = sentenceLabels = Value();
+  tokenTypes = keyCounts = sentenceLabels = relativeBias = Value();
 }
 
 OwningOpRef<ModuleOp> ModelBuilder::build() {

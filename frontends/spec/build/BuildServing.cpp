@@ -27,6 +27,8 @@ std::string spec::whyNotServed(const Spec &spec) {
   if (spec.model().attention_mask() == Model::BIDIRECTIONAL)
     return "with attention_mask: BIDIRECTIONAL every token sees those behind "
            "it, so that none can be written after another";
+  if (spec.model().position() == Model::RELATIVE)
+    return "caches have no position: RELATIVE yet";
   const plan::ParallelPlan plan = planOf(spec);
   if (!plan.shardings.empty())
     return "plan.shardings chooses for the ops of training alone";

@@ -70,6 +70,10 @@ private:
                              mlir::Value value);
   double scoreScale() const; ///< Of attention.
   mlir::UnitAttr alibi();    ///< Whether scores fall with the distance.
+  /// What scores get by distance, [distances, heads]; null where nothing.
+  mlir::Value buildRelativeBias();
+  mlir::RankedTensorType relativeBiasType() const;
+  bool isRelative() const { return model.position() == Model::RELATIVE; }
   /// `linear` is the linear layer `gate`, `up` or `down` on its operand.
   using LinearFn =
       llvm::function_ref<mlir::Value(mlir::Value input, llvm::StringRef name)>;
@@ -229,7 +233,7 @@ private:
   // Of the function being built: parameters by name within their scope, and
   // what layers get besides.
   llvm::StringMap<mlir::Value> parameters;
-  mlir::Value ropeTable, instance, routerBias;
+  mlir::Value ropeTable, instance, routerBias, relativeBias;
   /// What the host gives: of each token its position in its document or, of
   /// functions that write, in its text; and of how many labels the loss is a
   /// mean. Null where they are not asked for.

@@ -85,6 +85,8 @@ static ParameterSelection::Role roleInSpec(Parameter::Role role) {
     return ParameterSelection::STATE_GROUP;
   case From::StateOutput:
     return ParameterSelection::STATE_OUTPUT;
+  case From::RelativePositions:
+    return ParameterSelection::RELATIVE_POSITIONS;
   }
   return ParameterSelection::HEAD;
 }

@@ -251,6 +251,10 @@ std::vector<Parameter> hocket::spec::inputParameters(const Spec &spec) {
   if (model.position() == Model::LEARNED)
     list.matrix("position_embedding.weight", Role::Positions,
                 model.max_positions(), model.hidden(), "model.max_positions");
+  if (model.position() == Model::RELATIVE)
+    list.matrix("relative_position.weight", Role::RelativePositions,
+                model.relative_position().buckets(), model.heads(),
+                "model.relative_position");
   if (model.token_types() > 0)
     list.matrix("token_type_embedding.weight", Role::TokenTypes,
                 model.token_types(), model.hidden(), "model.token_types");

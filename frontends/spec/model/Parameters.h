@@ -10,6 +10,7 @@
 ///
 ///   embedding.weight                      [padded vocab, hidden]
 ///   position_embedding.weight             [max_positions, hidden]
+///   relative_position.weight              [buckets, heads], with RELATIVE
 ///   token_type_embedding.weight           [token_types, hidden]
 ///   embedding_norm.{weight,bias}          [hidden], with embedding_norm
 ///   layers.{i}.attention_norm.{weight,bias}          [hidden], but with BRANCH
@@ -88,7 +89,8 @@ struct Parameter {
     SentenceHead,
     StateInput,
     StateGroup,
-    StateOutput
+    StateOutput,
+    RelativePositions
   };
 
   std::string name; ///< Within its scope: "attention.q.weight".

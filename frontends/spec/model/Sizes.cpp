@@ -206,5 +206,8 @@ CheckedSize hocket::spec::parameterCount(const Model &model) {
   total = total + table * (model.tied_embeddings() ? 1 : 2);
   if (model.position() == Model::LEARNED)
     total = total + hidden * model.max_positions();
+  if (model.position() == Model::RELATIVE)
+    total = total +
+            CheckedSize(model.relative_position().buckets()) * model.heads();
   return total;
 }

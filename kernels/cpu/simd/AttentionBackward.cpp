@@ -69,6 +69,7 @@ private:
 
   void visitChunk(int64_t query, int64_t count) {
     bool any = false;
+    dBias = biasPartOf(query);
     for (int64_t key = task.key, keys; key < task.keyEnd; key += keys) {
       keys = rowsFrom(s, key, task.keyEnd, kBlock);
       if (!Tile(s, task.b, query, count, key, keys).visible(s))
@@ -82,6 +83,23 @@ private:
       clear(dq, count * width);
     if (task.wantQuery)
       storeRows(s, args.dq, queriesAt(args.q, query, count), dq, s.scale);
+  }
+
+  /// Where the gradient of the bias goes that a chunk's queries give, as zeros;
+  /// null where none is wanted.
+  float *biasPartOf(int64_t query) const {
+    if (!s.bias || !task.wantQuery)
+      return nullptr;
+    int64_t part = s.place.part > 0 ? s.place.part : s.queries;
+    int64_t chunks = (part + task.chunk - 1) / task.chunk;
+    int64_t index = query / part * chunks + query % part / task.chunk;
+    int64_t parts = attentionBiasParts(s.queries, s.place.part, s.headDim);
+    int64_t rows = 2 * s.reach + 1;
+    float *to =
+        args.biasParts + ((task.b * parts + index) * s.heads + head) * rows;
+    for (int64_t i = 0; i < rows; ++i)
+      to[i] = 0;
+    return to;
   }
 
   void loadChunk(int64_t query, int64_t count) {
@@ -121,11 +139,15 @@ private:
     multiply(tile.queries, kBlock,
              {s.headDim, outColumns + at * s.headDim, kBlock, valueColumns,
               kBlock, ds, kBlock, false});
+    if (s.bias)
+      loadBias(s, tile, head, 1, biases);
     int64_t statistics = (task.b * s.heads + head) * s.queries;
     if (s.dropout > 0)
       dropoutRows(s, task.b, head, tile, kept);
     for (int64_t i = 0; i < tile.queries; ++i)
       differentiate(tile, i, statistics + tile.query + i);
+    if (dBias)
+      addBiasGradient(tile);
     if (task.wantKey) {
       float *dvRows = dv + (tile.key - task.key) * width;
       float *dkRows = dk + (tile.key - task.key) * width;
@@ -168,6 +190,8 @@ private:
         Vec behind = lanesFrom(tile.keyAt + j - (tile.queryAt + i));
         score = fma(each, behind, score);
       }
+      if (s.bias)
+        score = add(score, load(biases + kBlock + j - i));
       Vec probability = exp(sub(score, lse));
       probability = selectLess(lane, last, probability, zero());
       probability = selectLess(lane, first, zero(), probability);
@@ -182,6 +206,21 @@ private:
     }
   }
 
+  /// Sums the gradients of scores by distance: along the tile's diagonals, and
+  /// then those of one row of the bias.
+  void addBiasGradient(const Tile &tile) {
+    alignas(64) float sums[2 * kBlock] = {};
+    for (int64_t i = 0; i < tile.queries; ++i) {
+      float *row = ds + i * kBlock, *to = sums + kBlock - i;
+      for (int64_t j = tile.keys; j < kBlock; ++j)
+        row[j] = 0; // Of no key.
+      for (int64_t j = 0; j < kBlock; j += kWidth)
+        store(to + j, add(load(to + j), load(row + j)));
+    }
+    for (int64_t d = 1 - kBlock; d < kBlock; ++d)
+      dBias[biasRow(s, tile.keyAt - tile.queryAt + d)] += sums[kBlock + d];
+  }
+
   const AttentionBackwardArguments &args;
   const AttentionShape &s;
   AttentionBackwardTask task;
@@ -191,7 +230,9 @@ private:
   float *queryColumns, *queryRows, *outColumns, *outRows, *dq;
   float *dk, *dv;
   float *keyColumns, *valueColumns, *keyRowsOfBlock;
-  float *p, *ds, *kept, *transposed; ///< tiles
+  float *p, *ds, *kept, *transposed;    ///< tiles
+  float *dBias = nullptr;               ///< of the chunk; null: not wanted
+  alignas(64) float biases[2 * kBlock]; ///< of a tile's distances
 };
 
 void backwardPart(const AttentionBackwardArguments &args,

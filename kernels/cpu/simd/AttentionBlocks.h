@@ -150,6 +150,17 @@ HOCKET_INLINE Vec lanesFrom(int64_t first) {
   return add(load(lanes), broadcast(static_cast<float>(first)));
 }
 
+/// to[kBlock + d], for -kBlock < d < kBlock: what head `h` adds to the score of
+/// a query of the tile and a key that is `sign` * d positions behind it,
+/// further by as much as the tile's keys are behind its queries.
+HOCKET_INLINE void loadBias(const AttentionShape &s, const Tile &tile,
+                            int64_t h, int64_t sign, float *to) {
+  for (int64_t d = 1 - kBlock; d < kBlock; ++d) {
+    int64_t behind = tile.keyAt - tile.queryAt + sign * d;
+    to[kBlock + d] = s.bias[biasRow(s, behind) * s.heads + h];
+  }
+}
+
 /// Random words of `count` Philox counters from `block` on, in element order.
 HOCKET_INLINE void randomWords(const RandomStream &stream, uint64_t block,
                                int64_t count, uint32_t *words) {

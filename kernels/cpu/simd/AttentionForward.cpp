@@ -93,6 +93,8 @@ private:
       cap(tile);
     if (s.alibi)
       slope(tile);
+    if (s.bias)
+      addBias(tile);
     if (!tile.whole(s)) {
       mask(tile);
       if (s.positions && s.causal)
@@ -129,6 +131,18 @@ private:
         float *score = scores + j * kBlock + i;
         Vec distance = lanesFrom(tile.queryAt + i - (tile.keyAt + j));
         store(score, fnma(each, distance, load(score)));
+      }
+  }
+
+  /// Adds what the head has for their distances, which a lane has one less of
+  /// than the lane before it.
+  void addBias(const Tile &tile) {
+    alignas(64) float biases[2 * kBlock];
+    loadBias(s, tile, task.h, -1, biases);
+    for (int64_t j = 0; j < tile.keys; ++j)
+      for (int64_t i = 0; i < lanesOf(tile); i += kWidth) {
+        float *score = scores + j * kBlock + i;
+        store(score, add(load(score), load(biases + kBlock + i - j)));
       }
   }
 

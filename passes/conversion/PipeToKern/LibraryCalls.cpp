@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/kern/IR/ElementTypes.h"
+#include "kernels/reference/Attention.h"
 #include "passes/conversion/PipeToKern/LibraryCall.h"
 #include "passes/conversion/PipeToKern/Lowering.h"
 #include "passes/kern/RegionBuilder.h"
@@ -199,6 +200,16 @@ Values lower(OpBuilder &builder, xf::PositionsOp op) {
   return buildCall(builder, op, call);
 }
 
+Values lower(OpBuilder &builder, xf::RelativeBucketsOp op) {
+  return buildCall(builder, op,
+                   {"relative_buckets",
+                    {},
+                    {op.getResult().getType()},
+                    {static_cast<int64_t>(op.getBuckets()),
+                     static_cast<int64_t>(op.getMaxDistance()),
+                     op.getBothDirections() ? 1 : 0}});
+}
+
 Values lower(OpBuilder &builder, xf::RopeOp op) {
   auto type = cast<RankedTensorType>(op.getInput().getType());
   ArrayRef<int64_t> dims = type.getShape();
@@ -249,6 +260,25 @@ template <typename OpTy> static void addScoreFloats(Call &call, OpTy op) {
     call.floats.push_back(1);
 }
 
+/// Makes a call of a shard one that has a bias: with the rounds in any case,
+/// and how far distances count.
+template <typename OpTy> static void makeBiased(OpTy op, Call &call) {
+  if (op.getRounds() == 1)
+    call.integers.insert(call.integers.end() - 1, 1);
+  auto bias = cast<RankedTensorType>(op.getBias().getType());
+  call.integers.insert(call.integers.end() - 1, bias.getDimSize(0) / 2);
+  call.resultsFirst = true;
+}
+
+/// The last operands of both: what scores get by distance, and positions.
+template <typename OpTy>
+static void addLastOperands(OpBuilder &builder, OpTy op, Call &call) {
+  if (op.getBias())
+    call.operands.push_back(f32Value(builder, op.getLoc(), op.getBias()));
+  if (op.getPositions())
+    call.operands.push_back(op.getPositions());
+}
+
 /// What forward and backward share: a call of `name`, or with a suffix.
 /// Elements are drawn from `[B, n, S, S]`; the last integer is the stream
 /// without its instance.
@@ -279,7 +309,11 @@ static Call attentionCall(OpBuilder &builder, StringRef name, OpTy op) {
     call.randomElements = (*whole)[0] * (*whole)[1] * (*whole)[2] * (*whole)[2];
   if (op.getDropout().isZero())
     call.randomElements = 0;
-  if (op.getWhole() || op.getPositions()) {
+  if (op.getBias()) {
+    makeShard(builder, op, call);
+    makeBiased(op, call);
+    call.op = builder.getStringAttr(name + "_biased");
+  } else if (op.getWhole() || op.getPositions()) {
     makeShard(builder, op, call);
     call.op = builder.getStringAttr(
         name + (op.getPositions() ? "_documents" : "_shard"));
@@ -290,8 +324,7 @@ static Call attentionCall(OpBuilder &builder, StringRef name, OpTy op) {
 Values lower(OpBuilder &builder, xf::AttentionOp op) {
   Call call = attentionCall(builder, "attention_forward", op);
   call.operands = {op.getQuery(), op.getKey(), op.getValue()};
-  if (op.getPositions())
-    call.operands.push_back(op.getPositions());
+  addLastOperands(builder, op, call);
   call.results = {op.getResult().getType(), f32Of(op.getLse().getType())};
   return buildCastCall(builder, op, call);
 }
@@ -304,12 +337,22 @@ Values lower(OpBuilder &builder, xf::AttentionGradientOp op) {
                    op.getOutput(),
                    f32Value(builder, op.getLoc(), op.getLse()),
                    op.getGrad()};
-  if (op.getPositions())
-    call.operands.push_back(op.getPositions());
+  addLastOperands(builder, op, call);
   call.results.assign(op->result_type_begin(), op->result_type_end());
   call.results.push_back(f32Of(op.getLse().getType()));
   call.workspaces = 1;
-  return buildCall(builder, op, call);
+  if (!op.getBias())
+    return buildCall(builder, op, call);
+  ArrayRef<int64_t> query =
+      cast<RankedTensorType>(op.getQuery().getType()).getShape();
+  auto bias = cast<RankedTensorType>(op.getBias().getType());
+  int64_t parts = kernels::attentionBiasParts(
+      query[1], static_cast<int64_t>(op.getPart()), query[3]);
+  call.results[3] = f32Of(bias);
+  call.results.push_back(RankedTensorType::get(
+      {query[0], parts, query[2], bias.getDimSize(0)}, builder.getF32Type()));
+  call.workspaces = 2;
+  return buildCastCall(builder, op, call);
 }
 
 Values lower(OpBuilder &builder, xf::CachedAttentionOp op) {

@@ -68,6 +68,7 @@ Values lower(mlir::OpBuilder &builder, xf::EmbeddingOp op);
 Values lower(mlir::OpBuilder &builder, xf::EmbeddingGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::RopeTableOp op);
 Values lower(mlir::OpBuilder &builder, xf::PositionsOp op);
+Values lower(mlir::OpBuilder &builder, xf::RelativeBucketsOp op);
 Values lower(mlir::OpBuilder &builder, xf::RopeTableAtOp op);
 Values lower(mlir::OpBuilder &builder, xf::RopeOp op);
 Values lower(mlir::OpBuilder &builder, xf::CachedAttentionOp op);

@@ -30,6 +30,7 @@ static std::optional<int64_t> tensorDim(xf::ParameterRole role) {
   case Role::ExpertGate:
   case Role::ExpertUp:
   case Role::StateOutput:
+  case Role::RelativePositions:
     return 1;
   case Role::ExpertDown:
     return 2;

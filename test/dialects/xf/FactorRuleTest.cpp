@@ -84,7 +84,7 @@ static const RuleCase ruleCases[] = {
      "([a, b], [c, d]) -> ([a, b, d]) {a=2, b=3, c=7 reduced, d=4}"},
     {"%q: tensor<2x5x4x3xf32>, %k: tensor<2x5x2x3xf32>",
      "xf.attention(%q, %k, %k) {causal, scale = 1.0, operandSegmentSizes = "
-     "array<i32: 1, 1, 1, 0, 0, 0>} : (tensor<2x5x4x3xf32>, "
+     "array<i32: 1, 1, 1, 0, 0, 0, 0>} : (tensor<2x5x4x3xf32>, "
      "tensor<2x5x2x3xf32>, tensor<2x5x2x3xf32>) -> (tensor<2x5x4x3xf32>, "
      "tensor<2x4x5xf32>)",
      "([a, b, cd, f], [a, e, c, f], [a, e, c, f]) -> ([a, b, cd, f], "
@@ -120,9 +120,16 @@ static const RuleCase ruleCases[] = {
      "[cd], [cd], [cd]) -> ([a, b, cd, e], [a, b, cd], [a, b, c, f], "
      "[a, b, c, f], [cd], [cd], [cd]) {a=2 reduced, b=5 whole, c=2, d=2 "
      "reduced, e=3 whole, f=7 whole}"},
+    {"%q: tensor<2x5x4x3xf32>, %k: tensor<2x5x2x3xf32>, %t: tensor<7x4xf32>",
+     "xf.attention(%q, %k, %k, %t) {scale = 1.0, operandSegmentSizes = "
+     "array<i32: 1, 1, 1, 0, 1, 0, 0>} : (tensor<2x5x4x3xf32>, "
+     "tensor<2x5x2x3xf32>, tensor<2x5x2x3xf32>, tensor<7x4xf32>) -> "
+     "(tensor<2x5x4x3xf32>, tensor<2x4x5xf32>)",
+     "([a, b, cd, f], [a, e, c, f], [a, e, c, f], [g, cd]) -> ([a, b, cd, f], "
+     "[a, cd, b]) {a=2, b=5, c=2, d=2, e=5 whole, f=3 whole, g=7 whole}"},
     {"%q: tensor<2x5x4x3xf32>, %p: tensor<2x5xi32>",
      "xf.attention(%q, %q, %q, %p) {causal, scale = 1.0, operandSegmentSizes = "
-     "array<i32: 1, 1, 1, 1, 0, 0>} : (tensor<2x5x4x3xf32>, "
+     "array<i32: 1, 1, 1, 1, 0, 0, 0>} : (tensor<2x5x4x3xf32>, "
      "tensor<2x5x4x3xf32>, tensor<2x5x4x3xf32>, tensor<2x5xi32>) -> "
      "(tensor<2x5x4x3xf32>, tensor<2x4x5xf32>)",
      "([a, b, cd, f], [a, e, c, f], [a, e, c, f], [a, b]) -> ([a, b, cd, f], "

@@ -195,6 +195,10 @@ static const GradientCase gradientCases[] = {
   "xf.attention %q, %k, %v {" ATTRIBUTES                                       \
   "} : (tensor<2x5x4x3xf64>, tensor<2x5x" G "x3xf64>, tensor<2x5x" G           \
   "x3xf64>) -> (tensor<2x5x4x3xf64>, tensor<2x4x5xf64>)"
+#define BIASED(ATTRIBUTES)                                                     \
+  "xf.attention %q, %k, %v bias %t {" ATTRIBUTES                               \
+  "} : (tensor<2x5x4x3xf64>, tensor<2x5x2x3xf64>, tensor<2x5x2x3xf64>, "       \
+  "tensor<5x4xf64>) -> (tensor<2x5x4x3xf64>, tensor<2x4x5xf64>)"
     {"attention_full", QKV("4"), ATTENTION("4", "scale = 0.7")},
     {"attention_causal", QKV("4"), ATTENTION("4", "causal, scale = 0.5")},
     {"attention_grouped", QKV("2"), ATTENTION("2", "causal, scale = 0.5")},
@@ -204,6 +208,10 @@ static const GradientCase gradientCases[] = {
     {"attention_softcap", QKV("2"),
      ATTENTION("2", "causal, scale = 1.5, softcap = 0.8")},
     {"attention_alibi", QKV("2"), ATTENTION("2", "causal, scale = 0.5, alibi")},
+    {"attention_bias", QKV("2") ", %t: tensor<5x4xf64>",
+     BIASED("causal, scale = 0.5")},
+    {"attention_bias_both_directions", QKV("2") ", %t: tensor<5x4xf64>",
+     BIASED("scale = 1.0")},
     {"attention_dropout", QKV("2") ", %n: i32",
      "xf.attention %q, %k, %v, %n {causal, scale = 0.5, dropout = 0.4, stream "
      "= 3 : i32} : (tensor<2x5x4x3xf64>, tensor<2x5x2x3xf64>, "

@@ -569,3 +569,51 @@ func.func @f(%x: tensor<3x4xf8E4M3FN>, %w: tensor<5x4xf8E4M3FN>, %s: tensor<f32>
   %y = xf.linear %x, %w scales(%s, %s) {fp8 = #xf.fp8_recipe<mxfp8>} : (tensor<3x4xf8E4M3FN>, tensor<5x4xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<3x5xbf16>
   return
 }
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{X114: 6 buckets of distances up to 3 are none, or too many}}
+  %i = xf.relative_buckets {buckets = 6 : i64, max_distance = 3 : i64} : () -> tensor<7xi32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{X114: result has shape [7], expected [17]}}
+  %i = xf.relative_buckets {buckets = 6 : i64, max_distance = 8 : i64} : () -> tensor<7xi32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x5x4x8xf32>, %t: tensor<6x4xf32>) {
+  // expected-error @+1 {{X115: bias has 6 rows, expected an odd number up to 2049}}
+  %o, %l = xf.attention %q, %q, %q bias %t {scale = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<6x4xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x5x4x8xf32>, %t: tensor<7x2xf32>) {
+  // expected-error @+1 {{X115: bias has shape [7, 2], expected [7, 4]}}
+  %o, %l = xf.attention %q, %q, %q bias %t {scale = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<7x2xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x5x4x8xf32>, %t: tensor<7x4xf32>) {
+  // expected-error @+1 {{X115: has a bias, and a softcap or alibi}}
+  %o, %l = xf.attention %q, %q, %q bias %t {scale = 1.0, softcap = 2.0} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<7x4xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x5x4x8xf32>, %l: tensor<2x4x5xf32>, %t: tensor<7x4xf32>) {
+  // expected-error @+1 {{X115: a gradient by bias is there with a bias}}
+  %dq, %dk, %dv = xf.attention_gradient %q, %q, %q, %q, %q, %l bias %t {scale = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x4x5xf32>, tensor<7x4xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>)
+  return
+}

@@ -67,7 +67,7 @@ const BadText badTexts[] = {
      "a.textproto:1:9: S1: model has no field \"xyzzyqqq\"; it has layers, "
      "hidden, heads, kv_heads, head_dim, ffn, vocab_size, max_positions, norm, "
      "norm_eps, norm_position, branches, norm_zero_centered, activation, "
-     "position, rope, "
+     "position, rope, relative_position, "
      "bias, attention_qkv_bias, attention_out_bias, mlp_bias, norm_bias, "
      "embedding_scale, residual_scale, logit_scale, qk_norm, qk_norm_scope, "
      "sliding_window, attention_scale, attention_softcap, logit_softcap, "
@@ -140,6 +140,29 @@ const BadText badTexts[] = {
      "training { masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 } }",
      "a.textproto:2:3: S92: position: ALIBI tells how far before a token "
      "another is; write attention_mask: CAUSAL, or another position"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 "
+     "attention_mask: BIDIRECTIONAL position: RELATIVE\n"
+     "  relative_position { buckets: 7 } }\n"
+     "training { masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 } }",
+     "a.textproto:2:23: S93: tokens before and behind have as many buckets "
+     "each, and at least two; write an even number from 4 on"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 "
+     "attention_softcap: 3\n"
+     "  position: RELATIVE relative_position { max_distance: 16 } }",
+     "a.textproto:2:3: S93: scores that distances add to have no softcap; "
+     "write another position, or leave attention_softcap out\n"
+     "a.textproto:2:42: S93: 16 distances have a bucket of their own, and "
+     "max_distance is beyond these; write 17 or more"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16\n"
+     "  relative_position { } }",
+     "a.textproto:2:3: S93: model.relative_position has no use with position: "
+     "LEARNED; write position: RELATIVE, or leave it out"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 "
+     "position: RELATIVE\n layer_kinds { name: \"a\" position: NONE } "
+     "pattern: \"a\" }",
+     "a.textproto:2:26: S93: all layers have one table of relative positions; "
+     "write model.position: RELATIVE, and leave position out in "
+     "model.layer_kinds[0]"},
     {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16\n"
      "activation: SWIGLU head_transform: true }",
      "a.textproto:2:20: S83: head_transform has one linear layer, and "

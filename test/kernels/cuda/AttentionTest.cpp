@@ -26,13 +26,15 @@ LibraryCase caseOf(const AttentionShape &s, DType dtype, const char *op) {
     c.floats.push_back(s.softcap);
   if (s.alibi)
     c.floats.push_back(1);
-  if (at.sequence == 0 && !s.positions)
+  if (at.sequence == 0 && !s.positions && s.reach == 0)
     return c;
   c.integers.back() = s.keys;
   c.integers.insert(c.integers.end(),
                     {at.heads > 0 ? at.heads : s.heads, wholeSequence(s),
                      at.part, int64_t(0), int64_t(s.random.stream)});
-  if (at.rounds > 1)
+  if (s.reach > 0)
+    c.integers.insert(c.integers.end() - 1, {at.rounds, s.reach});
+  else if (at.rounds > 1)
     c.integers.insert(c.integers.end() - 1, at.rounds);
   c.scalars.insert(c.scalars.end(), {at.firstQuery, at.firstKey,
                                      at.firstSequence, at.firstHead});
@@ -41,7 +43,8 @@ LibraryCase caseOf(const AttentionShape &s, DType dtype, const char *op) {
 
 /// Results start as NaN: nothing may be left unwritten.
 void spoil(Tensors &t) {
-  for (Array *array : {&t.o, &t.lse, &t.dq, &t.dk, &t.dv, &t.delta})
+  for (Array *array :
+       {&t.o, &t.lse, &t.dq, &t.dk, &t.dv, &t.delta, &t.dBias, &t.biasParts})
     for (int64_t i = 0; i < array->size(); ++i)
       array->set(i, std::nan(""));
 }
@@ -60,13 +63,15 @@ struct Subject {
   }
   LibraryCase forward() const {
     return caseOf(shape(), dtype,
-                  !positions.empty()     ? "attention_forward_documents"
+                  s.reach > 0            ? "attention_forward_biased"
+                  : !positions.empty()   ? "attention_forward_documents"
                   : s.place.sequence > 0 ? "attention_forward_shard"
                                          : "attention_forward");
   }
   LibraryCase backward() const {
     return caseOf(shape(), dtype,
-                  !positions.empty()     ? "attention_backward_documents"
+                  s.reach > 0            ? "attention_backward_biased"
+                  : !positions.empty()   ? "attention_backward_documents"
                   : s.place.sequence > 0 ? "attention_backward_shard"
                                          : "attention_backward");
   }
@@ -90,7 +95,16 @@ void run(const Subject &subject, std::span<const CudaCall, 2> calls,
   std::vector<void *> forward = {q, k, v, o, lse};
   std::vector<void *> backward = {q, k, v, o, lse, dO, dq, dk, dv, delta};
   std::vector<int32_t> positions = subject.positions;
-  if (!positions.empty()) {
+  if (subject.s.reach > 0) {
+    void *bias = data(t.bias);
+    forward = {o, lse, q, k, v, bias};
+    backward = {dq, dk,  dv, data(t.dBias), delta, data(t.biasParts), q, k, v,
+                o,  lse, dO, bias};
+    if (!positions.empty()) {
+      forward.push_back(positions.data());
+      backward.push_back(positions.data());
+    }
+  } else if (!positions.empty()) {
     forward.insert(forward.begin() + 3, positions.data());
     backward.insert(backward.begin() + 6, positions.data());
   }
@@ -119,9 +133,12 @@ void check(const Subject &subject, std::span<const CudaCall, 2> calls,
   expectClose(got.dq, wide.dq, 2 * bound, "dq");
   expectClose(got.dk, wide.dk, 2 * bound, "dk");
   expectClose(got.dv, wide.dv, 2 * bound, "dv");
+  if (s.reach > 0)
+    expectClose(got.dBias, wide.dBias, 2 * bound, "dbias");
   run(subject, calls, library, again, 2, major);
   EXPECT_TRUE(again.o.sameBits(got.o) && again.dq.sameBits(got.dq) &&
-              again.dk.sameBits(got.dk) && again.dv.sameBits(got.dv))
+              again.dk.sameBits(got.dk) && again.dv.sameBits(got.dv) &&
+              again.dBias.sameBits(got.dBias))
       << "depends on the order of threads";
 }
 
@@ -130,8 +147,9 @@ void check(const std::vector<Subject> &subjects, bool any = true) {
   std::vector<CudaCall> calls;
   for (const Subject &subject : subjects) {
     size_t more = subject.positions.empty() ? 0 : 1;
-    calls.push_back(callOf(subject.forward(), 5 + more));
-    calls.push_back(callOf(subject.backward(), 10 + more));
+    bool isBiased = subject.s.reach > 0;
+    calls.push_back(callOf(subject.forward(), (isBiased ? 6 : 5) + more));
+    calls.push_back(callOf(subject.backward(), (isBiased ? 13 : 10) + more));
   }
   EmulatedLibrary library(calls);
   for (size_t i = 0; i < subjects.size() && library.isGood(); ++i) {
@@ -220,6 +238,26 @@ TEST(CudaAttention, SlopesLowerScoresByTheirDistances) {
          {sloped(parts), DType::F16},
          {sloped(parts), DType::F32},
          documentsOf(sloped(shapeOf(2, 130, 2, 1, 64)), DType::BF16, 90)});
+}
+
+/// From one side and from both, with distances that are too far, of heads of
+/// every size and of parts whose borders tiles cross.
+TEST(CudaAttention, BiasesAddToScoresByTheirDistances) {
+  AttentionShape parts = shapeOf(1, 128, 2, 2, 16, true, 0, 0.1f);
+  parts.queries = 64;
+  parts.place = {64, 0, 16, 128, 6, 1, 2, 2};
+  AttentionShape shard = shapeOf(2, 256, 2, 1, 64, false);
+  shard.queries = 128;
+  shard.place = {0, 0, 64, 256, 3, 1, 1};
+  check(
+      {{biased(shapeOf(2, 90, 4, 2, 32), 20), DType::BF16},
+       {biased(shapeOf(1, 150, 2, 1, 16, true, 40, 0.25f), 64), DType::F16},
+       {biased(shapeOf(2, 70, 4, 2, 20, false), 100), DType::F32},
+       {biased(shapeOf(1, 70, 2, 1, 150, false, 0, 0.25f), 8), DType::F32},
+       {biased(shard, 33), DType::BF16},
+       {biased(parts, 40), DType::F32},
+       documentsOf(biased(shapeOf(2, 130, 2, 1, 64), 16), DType::BF16, 90),
+       paddedOf(biased(shapeOf(2, 70, 2, 1, 20, false), 16), DType::F32, 30)});
 }
 
 /// More tiles than a block of warpgroups has stages for: of keys and values,

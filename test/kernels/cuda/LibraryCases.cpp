@@ -64,6 +64,8 @@ void addPositions(Cases &cases) {
   cases.push_back({"positions", {8, 32, 4}, {}, {24}, {ids(0, 1)}});
   cases.push_back({"positions", {12, 36, 2, 3}, {}, {12}, {ids(0, 1)}});
   cases.push_back({"positions", {8, 32, 0}, {}, {3}, {ids(0, 1)}});
+  for (int64_t both : {0, 1})
+    cases.push_back({"relative_buckets", {32, 128, both}, {}, {}, {ids(0, 1)}});
   for (int64_t dtype : {f32, bf16, f16})
     for (auto [d, rotated] :
          {std::pair{2, 2}, {16, 16}, {26, 26}, {32, 16}, {27, 10}})
@@ -116,6 +118,22 @@ void addAttention(Cases &cases) {
                    {0.25, 0},
                    scalars,
                    {x, x, x, x, x, x, ids(0, 1), x, x, x, sums}});
+  for (bool padded : {false, true}) {
+    LibraryCase forward = {
+        "attention_forward_biased",
+        {f32, 2, 33, 2, 1, 20, !padded, 0, 33, 2, 33, 0, 0, 1, 12, 9},
+        {0.25, 0},
+        scalars,
+        {x, x, x, x, x, x}};
+    LibraryCase backward = forward;
+    backward.op = "attention_backward_biased";
+    backward.fills = {x, x, x, x, sums, sums, x, x, x, x, x, x, x};
+    for (LibraryCase *each : {&forward, &backward}) {
+      if (padded)
+        each->fills.push_back(ids(1, 34));
+      cases.push_back(*each);
+    }
+  }
   for (int64_t d : {4, 150}) {
     cases.push_back(
         {"merge_attention",

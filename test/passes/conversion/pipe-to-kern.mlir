@@ -259,6 +259,20 @@ func.func @sloped_attention(%q: tensor<2x4x4x8xf32>, %t: tensor<8x1x4x8xf32>, %p
   return %r : tensor<8x1x4x8xf32>
 }
 
+// Results stand first, and rounds and the reach before the stream.
+// CHECK-LABEL: func.func @biased_attention
+func.func @biased_attention(%q: tensor<2x4x4x8xf32>, %p: tensor<2x4xi32>, %table: tensor<4x4xf32>) -> tensor<7x4xf32> {
+  // CHECK: %[[I:.*]] = kern.library "relative_buckets"() {{.*}}integers = array<i64: 4, 3, 0>
+  %i = xf.relative_buckets {buckets = 4 : i64, max_distance = 3 : i64} : () -> tensor<7xi32>
+  // CHECK: %[[B:.*]] = kern.library "embedding"(%[[I]],
+  %b = xf.embedding %i, %table : (tensor<7xi32>, tensor<4x4xf32>) -> tensor<7x4xf32>
+  // CHECK: kern.library "attention_forward_biased"(%{{.*}}, %{{.*}}, %{{.*}}, %[[B]], %{{.*}}) {{.*}}integers = array<i64: 1, 2, 4, 4, 4, 8, 1, 0, 4, 4, 4, 0, 0, 1, 3, 0>{{.*}}results_first
+  %o, %lse = xf.attention %q, %q, %q positions %p bias %b {causal, scale = 1.0} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4xi32>, tensor<7x4xf32>) -> (tensor<2x4x4x8xf32>, tensor<2x4x4xf32>)
+  // CHECK: kern.library "attention_backward_biased"({{.*}}, %[[B]]) {{.*}}results_first, workspaces = 2 : i64} : {{.*}} -> (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<7x4xf32>, tensor<2x4x4xf32>, tensor<2x1x4x7xf32>)
+  %dq, %dk, %dv, %db = xf.attention_gradient %o, %q, %q, %q, %o, %lse bias %b {causal, scale = 1.0} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4xf32>, tensor<7x4xf32>) -> (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<7x4xf32>)
+  return %db : tensor<7x4xf32>
+}
+
 // A shard says where it starts, and what it is a shard of.
 // CHECK-LABEL: func.func @attention_shard
 func.func @attention_shard(%q: tensor<2x4x4x8xf32>, %k: tensor<2x8x2x8xf32>, %zero: i32)
