@@ -59,6 +59,17 @@ std::vector<WholeLine> sizesOf(PlanProblem &problem) {
           {"block", 0, 128, &step.block}};
 }
 
+/// Numbers that need not be whole, from 0 on.
+struct Multiple {
+  std::string_view key;
+  double *field;
+};
+
+std::vector<Multiple> multiplesOf(PlanProblem &problem) {
+  ModelShape &model = problem.cost.model;
+  return {{"capacity", &model.capacity}, {"rows-bound", &model.rowsBound}};
+}
+
 std::vector<Flag> flagsOf(PlanProblem &problem) {
   ModelShape &model = problem.cost.model;
   return {{"compiled", &problem.cost.compiled},
@@ -73,6 +84,7 @@ std::vector<Flag> flagsOf(PlanProblem &problem) {
           {"one-norm", &model.oneNorm},
           {"capped-logits", &model.cappedLogits},
           {"input-jitter", &model.inputJitter},
+          {"runs-again", &model.runsAgain},
           {"bidirectional", &model.bidirectional}};
 }
 
@@ -142,6 +154,12 @@ Status readLine(const TextLines &lines, const TextLine &line,
   HOCKET_ASSIGN_OR_RETURN(bool taken, lines.takeWhole(line, sizesOf(problem)));
   if (taken)
     return okStatus();
+  for (const Multiple &multiple : multiplesOf(problem))
+    if (line[0].text == multiple.key) {
+      HOCKET_ASSIGN_OR_RETURN(*multiple.field,
+                              lines.number(value, plan::mostRowsBound));
+      return okStatus();
+    }
   for (const Flag &flag : flagsOf(problem))
     if (line[0].text == flag.key) {
       HOCKET_ASSIGN_OR_RETURN(int64_t set, lines.whole(value, 0, 1));
@@ -183,6 +201,12 @@ std::string planning::writePlanProblem(const PlanProblem &problem) {
   for (size_t i = 0; i < sizes.size(); ++i)
     if (*sizes[i].field != *usual[i].field)
       line(sizes[i].key, *sizes[i].field);
+  std::vector<Multiple> multiples = multiplesOf(own);
+  std::vector<Multiple> defaultMultiples = multiplesOf(defaults);
+  for (size_t i = 0; i < multiples.size(); ++i)
+    if (*multiples[i].field != *defaultMultiples[i].field)
+      text += std::string(multiples[i].key) + " " +
+              writtenNumber(*multiples[i].field) + "\n";
   std::vector<Flag> flags = flagsOf(own), unset = flagsOf(defaults);
   for (size_t i = 0; i < flags.size(); ++i)
     if (*flags[i].field != *unset[i].field)

@@ -237,12 +237,17 @@ TEST(PlanProblemText, ReadsBack) {
 
 TEST(PlanProblemText, ReadsBackWhatIsKeptBesides) {
   PlanProblem problem = writtenProblem();
-  problem.cost.model.cappedLogits = problem.cost.model.inputJitter = true;
+  ModelShape &model = problem.cost.model;
+  model.cappedLogits = model.inputJitter = model.runsAgain = true;
+  model.capacity = 1.1, model.rowsBound = 1 / 3.0;
   std::string text = writePlanProblem(problem);
   StatusOr<PlanProblem> read = readPlanProblem("p", text);
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_TRUE(read->cost.model.cappedLogits);
   EXPECT_TRUE(read->cost.model.inputJitter);
+  EXPECT_TRUE(read->cost.model.runsAgain);
+  EXPECT_EQ(read->cost.model.capacity, 1.1);
+  EXPECT_EQ(read->cost.model.rowsBound, 1 / 3.0);
 }
 
 /// Layers of several kinds, each run of them on a line.
