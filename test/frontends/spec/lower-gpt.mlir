@@ -27,7 +27,7 @@
 // CHECK-NOT: @head.weight
 // CHECK-NOT: @layers.3
 
-// CHECK: func.func private @layer(%[[X:[a-z0-9]+]]: tensor<1x4x8xf32>, %[[I:[a-z0-9]+]]: i32,
+// CHECK: func.func private @layer(%[[X:[a-z0-9]+]]: tensor<1x4x8xf32> {xf.stream}, %[[I:[a-z0-9]+]]: i32,
 // CHECK: %[[N:.+]] = xf.norm %[[X]], {{.*}} {epsilon = 1.000000e-05 : f64, kind = #xf.norm_kind<layer>}
 // CHECK-COUNT-3: xf.linear %[[N]]
 // CHECK: xf.attention {{.*}}, %[[I]] {causal, dropout = 1.000000e-01 : f64, scale = 5.000000e-01 : f64, stream = 2 : i32}

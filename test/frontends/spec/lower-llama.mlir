@@ -23,7 +23,7 @@
 // CHECK: xf.variable @layers.1.mlp.down.weight : tensor<8x12xf32>{{.*}}role = #xf.parameter_role<down>}
 // CHECK: xf.variable @head.weight : tensor<5x8xf32>{{.*}}role = #xf.parameter_role<head>}
 
-// CHECK: func.func private @layer(%[[X:[a-z0-9]+]]: tensor<1x4x8xf32>, %[[TABLE:[a-z0-9]+]]: tensor<4x2x2xf32>,
+// CHECK: func.func private @layer(%[[X:[a-z0-9]+]]: tensor<1x4x8xf32> {xf.stream}, %[[TABLE:[a-z0-9]+]]: tensor<4x2x2xf32>,
 // CHECK: %[[N:.+]] = xf.norm %[[X]], %{{.*}} {epsilon = 9.9999999999999995E-7 : f64, kind = #xf.norm_kind<rms>}
 // CHECK: %[[Q:.+]] = xf.linear %[[N]], %{{.*}} -> tensor<1x4x16xf32>
 // CHECK: %[[QH:.+]] = xf.reshape %[[Q]] : (tensor<1x4x16xf32>) -> tensor<1x4x4x4xf32>

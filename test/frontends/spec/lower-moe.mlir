@@ -17,7 +17,7 @@
 // CHECK: xf.balance @state.layers.2.mlp.router.bias
 
 // CHECK: func.func private @layer({{.*}} -> tensor<1x4x8xf32> {
-// CHECK: func.func private @expert_layer(%{{[a-z0-9]+}}: tensor<1x4x8xf32>, %[[BIAS:[a-z0-9]+]]: tensor<4xf32>, {{.*}} -> (tensor<1x4x8xf32>, tensor<f32>, tensor<4xf32>) {
+// CHECK: func.func private @expert_layer(%{{[a-z0-9]+}}: tensor<1x4x8xf32> {xf.stream}, %[[BIAS:[a-z0-9]+]]: tensor<4xf32>, {{.*}} -> (tensor<1x4x8xf32>, tensor<f32>, tensor<4xf32>) {
 // CHECK: xf.attention
 // CHECK: %[[X:.+]] = xf.norm
 // CHECK: %[[L:.+]] = xf.linear %[[X]], %{{.*}} -> tensor<1x4x4xf32>

@@ -2,7 +2,7 @@
 // long as the sequence is none.
 // RUN: hocket-translate --spec-to-xf %S/Inputs/post.textproto | FileCheck %s
 
-// CHECK: func.func private @layer(%[[X:[a-z0-9]+]]: tensor<1x4x8xf32>, %{{[a-z0-9]+}}: tensor<8xf32>
+// CHECK: func.func private @layer(%[[X:[a-z0-9]+]]: tensor<1x4x8xf32> {xf.stream}, %{{[a-z0-9]+}}: tensor<8xf32>
 // CHECK: xf.linear %[[X]],
 // CHECK: xf.attention
 // CHECK-NOT: window
