@@ -51,8 +51,8 @@ LogicalResult verifyLevel(ModuleOp module) {
 
 /// K15: an action's function exists and is a fragment.
 LogicalResult verifySchedule(ScheduleOp schedule, SymbolTable &symbols) {
-  for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
-    auto name = cast<FlatSymbolRefAttr>(action[0]);
+  for (auto action : schedule.getActions().getAsRange<ActionAttr>()) {
+    FlatSymbolRefAttr name = action.getFunction();
     auto function = symbols.lookup<func::FuncOp>(name.getAttr());
     if (!function || !function->getAttrOfType<StringAttr>("kern.fragment"))
       return schedule.emitOpError("K15: runs ")

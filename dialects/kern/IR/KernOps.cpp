@@ -422,13 +422,7 @@ LogicalResult VariableOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape())
     return emitOpError("K12: must be a tensor of static shape");
-  static constexpr StringRef kinds[] = {
-      "parameter", "gradient", "optimizer_state", "state", "working", "cache"};
-  if (llvm::is_contained(kinds, getKind()))
-    return success();
-  return emitOpError("K12: kind '") << getKind()
-                                    << "' is not one of parameter, gradient, "
-                                       "optimizer_state, state, working, cache";
+  return success();
 }
 
 LogicalResult ReadOp::verify() { return success(); }
@@ -452,18 +446,17 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult InputOp::verify() { return success(); }
 LogicalResult OutputOp::verify() { return success(); }
 
-/// K13: an action is [function, microbatch, slot] with its slot below `slots`.
+/// K13: an action's microbatch is one, and its slot below `slots`.
 LogicalResult ScheduleOp::verify() {
-  for (auto [i, action] : llvm::enumerate(getActions())) {
-    auto fields = dyn_cast<ArrayAttr>(action);
-    if (!fields || fields.size() != 3 || !isa<FlatSymbolRefAttr>(fields[0]) ||
-        !isa<IntegerAttr>(fields[1]) || !isa<IntegerAttr>(fields[2]))
+  for (auto [i, action] :
+       llvm::enumerate(getActions().getAsRange<ActionAttr>())) {
+    if (action.getMicrobatch() < 0)
       return emitOpError("K13: action ")
-             << i << " must be [@function, microbatch, slot]";
-    int64_t slot = cast<IntegerAttr>(fields[2]).getInt();
-    if (slot < 0 || slot >= static_cast<int64_t>(getSlots()))
+             << i << " is of microbatch " << action.getMicrobatch();
+    if (action.getSlot() < 0 ||
+        action.getSlot() >= static_cast<int64_t>(getSlots()))
       return emitOpError("K13: action ")
-             << i << " uses slot " << slot << " of " << getSlots();
+             << i << " uses slot " << action.getSlot() << " of " << getSlots();
   }
   return success();
 }
@@ -471,18 +464,14 @@ LogicalResult ScheduleOp::verify() {
 LogicalResult CollectiveOp::verify() {
   auto from = cast<RankedTensorType>(getInput().getType());
   auto to = cast<RankedTensorType>(getResult().getType());
-  if (!llvm::is_contained(
-          {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "shift"},
-          getKind()))
-    return emitOpError("K30: there is no collective '") << getKind() << "'";
   if (getAxes().empty())
     return emitOpError("K31: names no axis");
   if (from.getElementType() != to.getElementType())
     return emitOpError("K32: makes ") << to << " of " << from;
   int64_t gives = from.getNumElements(), takes = to.getNumElements();
-  bool fits = getKind() == "all_gather"       ? takes % gives == 0
-              : getKind() == "reduce_scatter" ? gives % takes == 0
-                                              : gives == takes;
+  bool fits = getKind() == CollectiveKind::AllGather       ? takes % gives == 0
+              : getKind() == CollectiveKind::ReduceScatter ? gives % takes == 0
+                                                           : gives == takes;
   if (!fits)
     return emitOpError("K32: makes ") << to << " of " << from;
   return success();

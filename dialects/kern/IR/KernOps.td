@@ -330,10 +330,10 @@ def Kern_CollectiveOp : Kern_Op<"collective", [Pure]> {
     kept in f32 at least.
 
     ```mlir
-    %y = kern.collective "all_reduce" %x over ["tp"] : tensor<8x64xf32> to tensor<8x64xf32>
+    %y = kern.collective all_reduce %x over ["tp"] : tensor<8x64xf32> to tensor<8x64xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$kind, AnyRankedTensor:$input,
+  let arguments = (ins Kern_CollectiveKindAttr:$kind, AnyRankedTensor:$input,
                        StrArrayAttr:$axes, OptionalAttr<StrAttr>:$why);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
@@ -402,21 +402,21 @@ def Kern_ViewOp : Kern_Op<"view", [Pure]> {
 def Kern_VariableOp : Kern_Op<"variable", [Symbol]> {
   let summary = "a tensor that lives from step to step";
   let description = [{
-    `kind` is `parameter`, `gradient`, `optimizer_state`, `state` or `working`.
     `parameter` names the trained tensor it belongs to and `slot` its place
     there (`value`, `exp_avg`, ...); `info` carries what the runtime needs
     of it (initialiser, random key, weight decay, global shape).
 
     ```mlir
-    kern.variable @w : tensor<8x8xf32> {kind = "parameter", parameter = "w", slot = "value"}
+    kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
     ```
 
     ```mlir
-    kern.variable @w.grad : tensor<8x8xf32> {kind = "gradient", parameter = "w"}
+    kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "w"}
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
-                       StrAttr:$kind, OptionalAttr<StrAttr>:$parameter,
+                       Kern_VariableKindAttr:$kind,
+                       OptionalAttr<StrAttr>:$parameter,
                        OptionalAttr<StrAttr>:$slot,
                        OptionalAttr<DictionaryAttr>:$info);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
@@ -499,22 +499,27 @@ def Kern_OutputOp : Kern_Op<"output", [MemoryEffects<[MemWrite]>]> {
 def Kern_ScheduleOp : Kern_Op<"schedule"> {
   let summary = "which functions run, in which order";
   let description = [{
-    `entry` names what the runtime asks for; `actions` are `[function symbol,
-    microbatch, slot]`. What a forward fragment takes, and what it returns
-    after the loss (its residuals), is passed by position to the backward
-    fragment, and `slots` copies of the residuals exist.
+    `entry` names what the runtime asks for, of pipeline rank `rank`. What a
+    forward fragment takes, and what it returns after the loss (its residuals),
+    is passed by position to the backward fragment, and `slots` copies of the
+    residuals exist.
 
     ```mlir
-    kern.schedule "eval_step" {actions = [[@evaluate, 0, 0]], program = {}, slots = 1 : i64}
+    kern.schedule "eval_step" slots 1 [#kern.action<@evaluate microbatch 0 slot 0>]
     ```
 
     ```mlir
-    kern.schedule "train_step" {actions = [[@forward, 0, 0], [@backward, 0, 0], [@update, 0, 0]], program = {microbatches = 1 : i64, rank = 0 : i64}, slots = 1 : i64}
+    kern.schedule "train_step" rank 1 slots 1 [
+      #kern.action<@forward microbatch 0 slot 0>,
+      #kern.action<@backward microbatch 0 slot 0>]
     ```
   }];
-  let arguments = (ins StrAttr:$entry, ArrayAttr:$actions, I64Attr:$slots,
-                       DictionaryAttr:$program);
-  let assemblyFormat = "$entry attr-dict";
+  let arguments = (ins StrAttr:$entry, DefaultValuedAttr<I64Attr, "0">:$rank,
+                       I64Attr:$slots,
+                       TypedArrayAttrBase<Kern_ActionAttr, "actions">:$actions);
+  let assemblyFormat = [{
+    $entry (`rank` $rank^)? `slots` $slots $actions attr-dict
+  }];
 }
 
 #endif

@@ -159,19 +159,30 @@ private:
     });
   }
 
+  static MemoryKind memoryOf(kern::VariableKind kind) {
+    switch (kind) {
+    case kern::VariableKind::Parameter:
+      return MemoryKind::Parameters;
+    case kern::VariableKind::Gradient:
+      return MemoryKind::Gradients;
+    case kern::VariableKind::OptimizerState:
+      return MemoryKind::Optimizer;
+    case kern::VariableKind::Working:
+      return MemoryKind::WorkingCopies;
+    case kern::VariableKind::Cache:
+      return MemoryKind::Cache;
+    case kern::VariableKind::State:
+      return MemoryKind::State;
+    }
+  }
+
   LogicalResult addVariable(kern::VariableOp variable) {
     auto type = dyn_cast<RankedTensorType>(variable.getType());
     if (!type || !type.hasStaticShape() || byteSize(type) < 0)
       return variable.emitOpError("has no size that can be planned: ")
              << variable.getType();
-    auto kind = llvm::StringSwitch<MemoryKind>(variable.getKind())
-                    .Case("parameter", MemoryKind::Parameters)
-                    .Case("gradient", MemoryKind::Gradients)
-                    .Case("optimizer_state", MemoryKind::Optimizer)
-                    .Case("working", MemoryKind::WorkingCopies)
-                    .Case("cache", MemoryKind::Cache)
-                    .Default(MemoryKind::State);
-    exec::BufferOp buffer = addBuffer(type, variable.getSymName(), kind);
+    exec::BufferOp buffer =
+        addBuffer(type, variable.getSymName(), memoryOf(variable.getKind()));
     buffer.setPersistent(true);
     variables[variable.getSymNameAttr()] = buffer;
     addParameter(variable, buffer);
@@ -182,9 +193,10 @@ private:
   /// must survive a restart; gradients and working copies do not.
   void addParameter(kern::VariableOp variable, Value buffer) {
     StringAttr name, state = builder.getStringAttr("value");
-    if (variable.getKind() == "parameter" || variable.getKind() == "state") {
+    if (variable.getKind() == kern::VariableKind::Parameter ||
+        variable.getKind() == kern::VariableKind::State) {
       name = variable.getSymNameAttr();
-    } else if (variable.getKind() == "optimizer_state") {
+    } else if (variable.getKind() == kern::VariableKind::OptimizerState) {
       name = variable.getParameterAttr();
       state = variable.getSlotAttr();
     }
@@ -588,14 +600,27 @@ private:
         builder.getI64IntegerAttr(0));
   }
 
+  static exec::CollectiveKind kindOf(kern::CollectiveKind kind) {
+    switch (kind) {
+    case kern::CollectiveKind::AllReduce:
+      return exec::CollectiveKind::AllReduce;
+    case kern::CollectiveKind::ReduceScatter:
+      return exec::CollectiveKind::ReduceScatter;
+    case kern::CollectiveKind::AllGather:
+      return exec::CollectiveKind::AllGather;
+    case kern::CollectiveKind::AllToAll:
+      return exec::CollectiveKind::AllToAll;
+    case kern::CollectiveKind::Shift:
+      return exec::CollectiveKind::Shift;
+    }
+  }
+
   void addInstruction(kern::CollectiveOp collective, const std::string &place,
                       BufferOf of, ArrayRef<Value> outputs, Bindings &) {
-    auto kind = exec::symbolizeCollectiveKind(collective.getKind());
     builder.create<exec::CollectiveOp>(
         placed(collective, place),
-        exec::CollectiveKindAttr::get(
-            builder.getContext(),
-            kind.value_or(exec::CollectiveKind::AllReduce)),
+        exec::CollectiveKindAttr::get(builder.getContext(),
+                                      kindOf(collective.getKind())),
         of(collective.getInput()), outputs, collective.getAxesAttr(),
         collective.getWhyAttr(),
         place.empty() ? StringAttr() : builder.getStringAttr(place),
@@ -623,7 +648,7 @@ private:
     else if (auto library = dyn_cast<kern::LibraryOp>(op))
       what = library.getOp().str();
     else if (auto collective = dyn_cast<kern::CollectiveOp>(op))
-      what = collective.getKind().str();
+      what = kern::stringifyCollectiveKind(collective.getKind()).str();
     else if (isa<kern::ExchangeOp>(op))
       what = "exchange";
     else
@@ -639,10 +664,10 @@ private:
     builder.setInsertionPointToEnd(&role.getBody().front());
     SmallVector<Attribute> sequences;
     SmallVector<int64_t> microbatches, slots;
-    for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
-      sequences.push_back(action[0]);
-      microbatches.push_back(cast<IntegerAttr>(action[1]).getInt());
-      slots.push_back(cast<IntegerAttr>(action[2]).getInt());
+    for (auto action : schedule.getActions().getAsRange<kern::ActionAttr>()) {
+      sequences.push_back(action.getFunction());
+      microbatches.push_back(action.getMicrobatch());
+      slots.push_back(action.getSlot());
     }
     builder.create<exec::EntryOp>(schedule.getLoc(), schedule.getEntryAttr(),
                                   builder.getArrayAttr(sequences),

@@ -22,11 +22,6 @@ static StringRef kindOf(func::FuncOp function) {
   return kind ? kind.getValue() : StringRef();
 }
 
-static int64_t rankOf(kern::ScheduleOp schedule) {
-  auto rank = schedule.getProgram().getAs<IntegerAttr>("rank");
-  return rank ? rank.getInt() : 0;
-}
-
 /// All fragments of a module that has one stage.
 static void addWholeFragments(ModuleOp module, RoleFragments &role) {
   // Forward and backward stand side by side: what is saved by one for the other
@@ -42,9 +37,9 @@ static void addScheduledFragments(SymbolTable &symbols, RoleFragments &role) {
   std::vector<func::FuncOp> prepare, train, evaluate;
   llvm::DenseSet<Operation *> seen;
   for (kern::ScheduleOp schedule : role.schedules)
-    for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
-      auto function = symbols.lookup<func::FuncOp>(
-          cast<FlatSymbolRefAttr>(action[0]).getAttr());
+    for (auto action : schedule.getActions().getAsRange<kern::ActionAttr>()) {
+      auto function =
+          symbols.lookup<func::FuncOp>(action.getFunction().getAttr());
       if (!function || !seen.insert(function).second)
         continue;
       StringRef kind = kindOf(function);
@@ -61,7 +56,7 @@ std::vector<RoleFragments> hocket::kerntoexec::selectRoles(ModuleOp module) {
   SymbolTable symbols(module);
   std::map<int64_t, RoleFragments> roles;
   for (auto schedule : module.getOps<kern::ScheduleOp>())
-    roles[rankOf(schedule)].schedules.push_back(schedule);
+    roles[int64_t(schedule.getRank())].schedules.push_back(schedule);
   bool isCut =
       llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
         return function->hasAttr("kern.stage");

@@ -58,9 +58,9 @@ public:
         alone(rows.getRanges()), alone(rows.getSegments()), axes, why, returns);
   }
 
-  Value collective(StringRef kind, Value input, Type result) {
-    return builder.create<CollectiveOp>(
-        loc, result, builder.getStringAttr(kind), alone(input), axes, why);
+  Value collective(CollectiveKind kind, Value input, Type result) {
+    return builder.create<CollectiveOp>(loc, result, kind, alone(input), axes,
+                                        why);
   }
 
   /// Shards of dim `dim`, one a device, as one tensor.
@@ -123,14 +123,14 @@ RankedTensorType tensorOf(Value value) {
 
 Values lower(OpBuilder &builder, dist::AllReduceOp op) {
   Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
-  return {exchange.collective("all_reduce", op.getInput(),
+  return {exchange.collective(CollectiveKind::AllReduce, op.getInput(),
                               op.getResult().getType())};
 }
 
 Values lower(OpBuilder &builder, dist::ShiftOp op) {
   Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
-  return {
-      exchange.collective("shift", op.getInput(), op.getResult().getType())};
+  return {exchange.collective(CollectiveKind::Shift, op.getInput(),
+                              op.getResult().getType())};
 }
 
 Values lower(OpBuilder &builder, dist::ExchangeRowsOp op) {
@@ -146,8 +146,8 @@ Values lower(OpBuilder &builder, dist::ReturnRowsOp op) {
 Values lower(OpBuilder &builder, dist::AllGatherOp op) {
   Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
   RankedTensorType shard = tensorOf(op.getInput());
-  Value shards =
-      exchange.collective("all_gather", op.getInput(), exchange.stacked(shard));
+  Value shards = exchange.collective(CollectiveKind::AllGather, op.getInput(),
+                                     exchange.stacked(shard));
   return {
       exchange.gather(shards, shard, op.getDim(), tensorOf(op.getResult()))};
 }
@@ -156,7 +156,7 @@ Values lower(OpBuilder &builder, dist::ReduceScatterOp op) {
   Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
   RankedTensorType shard = tensorOf(op.getResult());
   Value shards = exchange.scatter(op.getInput(), op.getDim(), shard);
-  return {exchange.collective("reduce_scatter", shards, shard)};
+  return {exchange.collective(CollectiveKind::ReduceScatter, shards, shard)};
 }
 
 Values lower(OpBuilder &builder, dist::AllToAllOp op) {
@@ -168,8 +168,8 @@ Values lower(OpBuilder &builder, dist::AllToAllOp op) {
   split = (split + exchange.deviceCount() - 1) / exchange.deviceCount();
   RankedTensorType shard = tensorOf(op.getInput()).clone(shape);
   Value shards = exchange.scatter(op.getInput(), op.getSplit(), shard);
-  Value received =
-      exchange.collective("all_to_all", shards, exchange.stacked(shard));
+  Value received = exchange.collective(CollectiveKind::AllToAll, shards,
+                                       exchange.stacked(shard));
   return {exchange.gather(received, shard, op.getConcat(),
                           tensorOf(op.getResult()))};
 }

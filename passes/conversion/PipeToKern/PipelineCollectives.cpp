@@ -18,17 +18,15 @@ static ArrayAttr pipelineAxis(OpBuilder &builder, ArrayRef<int64_t> ranks) {
 
 Values lower(OpBuilder &builder, pipe::AllReduceOp op) {
   return {builder.create<CollectiveOp>(
-      op.getLoc(), op.getResult().getType(),
-      builder.getStringAttr("all_reduce"), op.getInput(),
-      pipelineAxis(builder, op.getRanks()),
+      op.getLoc(), op.getResult().getType(), CollectiveKind::AllReduce,
+      op.getInput(), pipelineAxis(builder, op.getRanks()),
       builder.getStringAttr("several stages use the parameter"))};
 }
 
 Values lower(OpBuilder &builder, pipe::AllGatherOp op) {
   return {builder.create<CollectiveOp>(
-      op.getLoc(), op.getResult().getType(),
-      builder.getStringAttr("all_gather"), op.getInput(),
-      pipelineAxis(builder, op.getRanks()),
+      op.getLoc(), op.getResult().getType(), CollectiveKind::AllGather,
+      op.getInput(), pipelineAxis(builder, op.getRanks()),
       builder.getStringAttr("the gradient norm is that of all stages"))};
 }
 

@@ -57,19 +57,38 @@ static DictionaryAttr infoOf(Builder &builder, xf::VariableOp op) {
   return info.getDictionary(builder.getContext());
 }
 
+static VariableKind kindOf(xf::VariableKind kind) {
+  switch (kind) {
+  case xf::VariableKind::Parameter:
+    return VariableKind::Parameter;
+  case xf::VariableKind::Gradient:
+    return VariableKind::Gradient;
+  case xf::VariableKind::OptimizerState:
+    return VariableKind::OptimizerState;
+  case xf::VariableKind::State:
+    return VariableKind::State;
+  case xf::VariableKind::Working:
+    return VariableKind::Working;
+  case xf::VariableKind::Cache:
+    return VariableKind::Cache;
+  }
+}
+
 Values lower(OpBuilder &builder, xf::VariableOp op) {
-  StringRef kind = xf::stringifyVariableKind(op.getKind());
+  VariableKind kind = kindOf(op.getKind());
   StringAttr parameter, slot;
   if (op.getKind() == xf::VariableKind::Parameter) {
     parameter = op.getSymNameAttr();
     slot = builder.getStringAttr("value");
   } else if (op.getOfAttr()) {
     parameter = op.getOfAttr().getAttr();
-    slot = op.getSlotAttr() ? op.getSlotAttr() : builder.getStringAttr(kind);
+    slot = op.getSlotAttr()
+               ? op.getSlotAttr()
+               : builder.getStringAttr(stringifyVariableKind(kind));
   }
   builder.create<VariableOp>(op.getLoc(), op.getSymNameAttr(), op.getTypeAttr(),
-                             builder.getStringAttr(kind), parameter, slot,
-                             infoOf(builder, op));
+                             VariableKindAttr::get(builder.getContext(), kind),
+                             parameter, slot, infoOf(builder, op));
   return {};
 }
 
@@ -199,16 +218,12 @@ LogicalResult lowerSchedule(RewriterBase &builder, pipe::ScheduleOp op) {
       return builder.notifyMatchFailure(op, [&](Diagnostic &diagnostic) {
         diagnostic << "runs " << action << ", which is no fragment";
       });
-    actions.push_back(builder.getArrayAttr(
-        {function->second, builder.getI64IntegerAttr(action.getMicrobatch()),
-         builder.getI64IntegerAttr(action.getSlot())}));
+    actions.push_back(ActionAttr::get(builder.getContext(), function->second,
+                                      action.getMicrobatch(),
+                                      action.getSlot()));
   }
-  auto program = builder.getDictionaryAttr(
-      {builder.getNamedAttr("microbatches", op.getMicrobatchesAttr()),
-       builder.getNamedAttr("rank", op.getRankAttr())});
-  builder.create<ScheduleOp>(op.getLoc(), op.getEntry(),
-                             builder.getArrayAttr(actions), op.getSlots(),
-                             program);
+  builder.create<ScheduleOp>(op.getLoc(), op.getEntry(), op.getRank(),
+                             op.getSlots(), builder.getArrayAttr(actions));
   return success();
 }
 

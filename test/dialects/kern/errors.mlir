@@ -284,12 +284,13 @@ func.func @view(%x: tensor<8xf32>) -> tensor<16xf32> {
 
 // -----
 
-// expected-error @+1 {{K12: kind 'weights' is not one of parameter, gradient, optimizer_state, state, working, cache}}
-kern.variable @w : tensor<8xf32> {kind = "weights"}
+// expected-error @+2 {{expected ::hocket::kern::VariableKind to be one of: parameter, gradient, optimizer_state, state, working, cache}}
+// expected-error @+1 {{failed to parse Kern_VariableKindAttr parameter 'value'}}
+kern.variable @w : tensor<8xf32> {kind = #kern.variable_kind<weights>}
 
 // -----
 
-kern.variable @w : tensor<8xf32> {kind = "state"}
+kern.variable @w : tensor<8xf32> {kind = #kern.variable_kind<state>}
 func.func @read() -> tensor<4xf32> {
   // expected-error @+1 {{K12: has type 'tensor<4xf32>', but @w is 'tensor<8xf32>'}}
   %0 = kern.read @w : tensor<4xf32>
@@ -306,19 +307,25 @@ func.func @write(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error @+1 {{K13: action 0 must be [@function, microbatch, slot]}}
-kern.schedule "train_step" {actions = [0], program = {}, slots = 1 : i64}
+// expected-error @+1 {{K13: action 0 is of microbatch -1}}
+kern.schedule "train_step" slots 1 [#kern.action<@f microbatch -1 slot 0>]
+
+// -----
+
+// expected-error @+1 {{attribute 'actions' failed to satisfy constraint: actions}}
+kern.schedule "train_step" slots 1 [0]
 
 // -----
 
 // expected-error @+1 {{K13: action 0 uses slot 1 of 1}}
-kern.schedule "train_step" {actions = [[@f, 0, 1]], program = {}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@f microbatch 0 slot 1>]
 
 // -----
 
 func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{K30: there is no collective 'broadcast'}}
-  %y = kern.collective "broadcast" %x over ["tp"] : tensor<8xf32> to tensor<8xf32>
+  // expected-error @+2 {{expected ::hocket::kern::CollectiveKind to be one of: all_reduce, reduce_scatter, all_gather, all_to_all, shift}}
+  // expected-error @+1 {{failed to parse Kern_CollectiveKindAttr parameter 'value'}}
+  %y = kern.collective broadcast %x over ["tp"] : tensor<8xf32> to tensor<8xf32>
   return %y : tensor<8xf32>
 }
 
@@ -326,7 +333,7 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @+1 {{K31: names no axis}}
-  %y = kern.collective "all_reduce" %x over [] : tensor<8xf32> to tensor<8xf32>
+  %y = kern.collective all_reduce %x over [] : tensor<8xf32> to tensor<8xf32>
   return %y : tensor<8xf32>
 }
 
@@ -342,7 +349,7 @@ func.func @f() -> i32 {
 
 func.func @f(%x: tensor<8xf32>) -> tensor<8xbf16> {
   // expected-error @+1 {{K32: makes 'tensor<8xbf16>' of 'tensor<8xf32>'}}
-  %y = kern.collective "all_reduce" %x over ["tp"] : tensor<8xf32> to tensor<8xbf16>
+  %y = kern.collective all_reduce %x over ["tp"] : tensor<8xf32> to tensor<8xbf16>
   return %y : tensor<8xbf16>
 }
 
@@ -350,7 +357,7 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xbf16> {
 
 func.func @f(%x: tensor<8xf32>) -> tensor<12xf32> {
   // expected-error @+1 {{K32: makes 'tensor<12xf32>' of 'tensor<8xf32>'}}
-  %y = kern.collective "all_gather" %x over ["tp"] : tensor<8xf32> to tensor<12xf32>
+  %y = kern.collective all_gather %x over ["tp"] : tensor<8xf32> to tensor<12xf32>
   return %y : tensor<12xf32>
 }
 

@@ -1,9 +1,9 @@
 // RUN: hocket-opt %s | hocket-opt | FileCheck %s
 // RUN: hocket-opt %s --mlir-print-op-generic | hocket-opt | FileCheck %s
 
-kern.variable @q : tensor<8x64xf8E4M3FN> {kind = "working"}
-// CHECK: kern.variable @w : tensor<8x64xf32> {kind = "parameter", parameter = "w", slot = "value"}
-kern.variable @w : tensor<8x64xf32> {kind = "parameter", parameter = "w", slot = "value"}
+kern.variable @q : tensor<8x64xf8E4M3FN> {kind = #kern.variable_kind<working>}
+// CHECK: kern.variable @w : tensor<8x64xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
+kern.variable @w : tensor<8x64xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
 
 // CHECK: kern.kernel @sum by_columns "sum" [8 x 64] (%[[A:.*]]: tensor<8x64xbf16> as full) -> (tensor<64xf32> as col) {
 // CHECK-NEXT: kern.yield %[[A]] : f32
@@ -74,8 +74,8 @@ func.func @others(%x: tensor<4x2x64xf32>, %b: tensor<8xf32>) {
   return
 }
 
-// CHECK: kern.schedule "train_step" {actions = {{\[\[}}@others, 0, 0]], program = {}, slots = 1 : i64}
-kern.schedule "train_step" {actions = [[@others, 0, 0]], program = {}, slots = 1 : i64}
+// CHECK: kern.schedule "train_step" slots 1 {{\[}}#kern.action<@others microbatch 0 slot 0>]
+kern.schedule "train_step" slots 1 [#kern.action<@others microbatch 0 slot 0>]
 
 // CHECK-LABEL: func.func @exchange(
 // CHECK: %[[Y:.*]] = kern.exchange %{{.*}}, %{{.*}}, %{{.*}} over ["ep"] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x9x5xf32>

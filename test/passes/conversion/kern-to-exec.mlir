@@ -4,8 +4,8 @@
 // buffer of its own; what forward leaves for backward is a residual, and so are
 // its inputs. Kernels stay as they are.
 
-kern.variable @w : tensor<8x8xf32> {kind = "parameter", parameter = "w", slot = "value"}
-kern.variable @w.grad : tensor<8x8xf32> {kind = "gradient", parameter = "w", slot = "gradient"}
+kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
+kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
 
 kern.kernel @double [4 x 8] (%a: tensor<4x8xf32> as full) -> (tensor<4x8xf32> as full) {
   %0 = arith.addf %a, %a : f32
@@ -59,7 +59,7 @@ func.func @backward(%t: tensor<4x8xi32>, %h: tensor<4x8xf32>) attributes {kern.f
   kern.accumulate %g, @w.grad : tensor<8x8xf32>
   return
 }
-kern.schedule "train_step" {actions = [[@forward, 0, 0], [@backward, 0, 0], [@forward, 1, 0], [@backward, 1, 0]], program = {}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>, #kern.action<@backward microbatch 0 slot 0>, #kern.action<@forward microbatch 1 slot 0>, #kern.action<@backward microbatch 1 slot 0>]
 
 // -----
 
@@ -67,8 +67,8 @@ kern.schedule "train_step" {actions = [[@forward, 0, 0], [@backward, 0, 0], [@fo
 // stands at their beginning, what they send at their end.
 
 module attributes {kern.mesh = {axes = ["pp", "tp"], sizes = array<i64: 2, 2>}} {
-kern.variable @a : tensor<8x8xf32> {kind = "parameter", parameter = "a", slot = "value"}
-kern.variable @b : tensor<8x8xf32> {kind = "working"}
+kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "a", slot = "value"}
+kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<working>}
 
 // CHECK: exec.role @role0 ranks [0, 1] pipeline_rank 0 {
 // CHECK-NEXT: exec.buffer "a" kind parameters
@@ -98,8 +98,8 @@ func.func @backward_1(%x: tensor<8x8xf32> {kern.saved = ["F", 0]}) attributes {k
   kern.output %x, "x" : tensor<8x8xf32>
   return
 }
-kern.schedule "train_step" {actions = [[@forward_0, 0, 0]], program = {rank = 0 : i64}, slots = 1 : i64}
-kern.schedule "train_step" {actions = [[@forward_1, 0, 0], [@backward_1, 0, 0]], program = {rank = 1 : i64}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@forward_0 microbatch 0 slot 0>]
+kern.schedule "train_step" rank 1 slots 1 [#kern.action<@forward_1 microbatch 0 slot 0>, #kern.action<@backward_1 microbatch 0 slot 0>]
 }
 
 // -----
@@ -117,4 +117,4 @@ func.func @forward(%x: tensor<1x6x4xf32> {kern.host = "x"}, %n: tensor<1x8x2xi32
   kern.output %back, "loss" : tensor<1x6x4xf32>
   return
 }
-kern.schedule "train_step" {actions = [[@forward, 0, 0]], program = {}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>]

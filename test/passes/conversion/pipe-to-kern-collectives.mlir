@@ -8,7 +8,7 @@ func.func @prefix(%table: tensor<32x16xf32>) -> tensor<8x32xf32> {
   // CHECK: %[[ROWS:.*]] = kern.view %{{.*}} : tensor<32x16xf32> to tensor<8x16xf32>
   %rows = xf.prefix %table : (tensor<32x16xf32>) -> tensor<8x16xf32>
   // CHECK: %[[OWN:.*]] = kern.library "slice_shard"{{.*}}%[[ROWS]]
-  // CHECK: kern.collective "all_gather" %[[OWN]]
+  // CHECK: kern.collective all_gather %[[OWN]]
   %whole = dist.all_gather %rows dim 1 over ["tp"] : tensor<8x16xf32> to tensor<8x32xf32>
   return %whole : tensor<8x32xf32>
 }
@@ -17,7 +17,7 @@ func.func @prefix(%table: tensor<32x16xf32>) -> tensor<8x32xf32> {
 // CHECK-LABEL: func.func @reshaped
 func.func @reshaped(%x: tensor<8x16xf32>) -> tensor<4x2x16xf32> {
   // CHECK-NOT: slice_shard
-  // CHECK: kern.collective "all_reduce"
+  // CHECK: kern.collective all_reduce
   %y = xf.reshape %x : (tensor<8x16xf32>) -> tensor<4x2x16xf32>
   %sum = dist.all_reduce %y over ["dp", "tp"] : tensor<4x2x16xf32>
   return %sum : tensor<4x2x16xf32>
@@ -27,7 +27,7 @@ func.func @reshaped(%x: tensor<8x16xf32>) -> tensor<4x2x16xf32> {
 // GEMMs are of all that there is room for, and priced by what is expected.
 // CHECK-LABEL: func.func @exchanged
 func.func @exchanged(%x: tensor<1x6x4xbf16>, %n: tensor<1x8x2xi32>, %w: tensor<4x4x4xbf16>) -> tensor<1x6x4xbf16> {
-  // CHECK: %[[SENT:.*]] = kern.collective "all_to_all" %{{.*}} over ["dp"]
+  // CHECK: %[[SENT:.*]] = kern.collective all_to_all %{{.*}} over ["dp"]
   %sent = dist.all_to_all %n split 1 concat 0 over ["dp"] : tensor<1x8x2xi32> to tensor<2x4x2xi32>
   // CHECK: %[[S:.*]] = kern.library "pack_segments"(%{{.*}}) {{{.*}}integers = array<i64: 8>
   %s = xf.expert_segments %sent : (tensor<2x4x2xi32>) -> tensor<1x2x4x2xi32>

@@ -4,14 +4,14 @@
 module {
   // CHECK-NOT: xf.training
   xf.training {clip_norm = 1.0, global_batch_size = 4 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
-  // CHECK: kern.variable @w : tensor<8x8xf32> {info = {decay, init = "normal", init_value = 2.000000e-02 : f64, random_key = 7 : i32, shape = array<i64: 8, 8>}, kind = "parameter", parameter = "w", slot = "value"}
+  // CHECK: kern.variable @w : tensor<8x8xf32> {info = {decay, init = "normal", init_value = 2.000000e-02 : f64, random_key = 7 : i32, shape = array<i64: 8, 8>}, kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
   xf.variable @w : tensor<8x8xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>, random_key = 7 : i32}
-  // CHECK: kern.variable @w.grad : tensor<8x8xf32> {{{.*}}kind = "gradient", parameter = "w", slot = "gradient"}
+  // CHECK: kern.variable @w.grad : tensor<8x8xf32> {{{.*}}kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
   xf.variable @w.grad : tensor<8x8xf32> {kind = #xf.variable_kind<gradient>, of = @w}
-  // CHECK: kern.variable @w.exp_avg : tensor<8x8xf32> {{{.*}}kind = "optimizer_state", parameter = "w", slot = "exp_avg"}
+  // CHECK: kern.variable @w.exp_avg : tensor<8x8xf32> {{{.*}}kind = #kern.variable_kind<optimizer_state>, parameter = "w", slot = "exp_avg"}
   xf.variable @w.exp_avg : tensor<8x8xf32> {kind = #xf.variable_kind<optimizer_state>, init = #xf.init<zeros>, of = @w, slot = "exp_avg"}
   // CHECK: kern.variable @step : tensor<f32> {info = {init = "constant", init_value = 3.000000e+00 : f64
-  // CHECK-SAME: kind = "state"}
+  // CHECK-SAME: kind = #kern.variable_kind<state>}
   xf.variable @step : tensor<f32> {kind = #xf.variable_kind<state>, init = #xf.init<constant, 3.0>}
 
   // CHECK-LABEL: func.func @forward
@@ -42,7 +42,7 @@ module {
   pipe.fragment F @forward stage 0 chunk 0
   pipe.fragment B @backward stage 0 chunk 0
   pipe.fragment U @update stage 0 chunk 0
-  // CHECK: kern.schedule "train_step" {actions = {{\[\[}}@forward, 0, 0], [@backward, 0, 0], [@forward, 1, 1], [@backward, 1, 1], [@update, 0, 0]], program = {microbatches = 2 : i64, rank = 0 : i64}, slots = 2 : i64}
+  // CHECK: kern.schedule "train_step" slots 2 {{\[}}#kern.action<@forward microbatch 0 slot 0>, #kern.action<@backward microbatch 0 slot 0>, #kern.action<@forward microbatch 1 slot 1>, #kern.action<@backward microbatch 1 slot 1>, #kern.action<@update microbatch 0 slot 0>]
   pipe.schedule "train_step" rank 0 microbatches 2 slots 2 [
     #pipe.action<F chunk 0 microbatch 0 slot 0>,
     #pipe.action<B chunk 0 microbatch 0 slot 0>,

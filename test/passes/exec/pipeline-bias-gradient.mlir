@@ -1,12 +1,12 @@
 // RUN: hocket-opt %s --hocket-kern-to-exec | FileCheck %s
-// RUN: sed -e 's/, \[@backward, 1, 0\]//' %s | hocket-opt --hocket-kern-to-exec | FileCheck %s --check-prefix=ONE
+// RUN: sed -e 's/, #kern.action<@backward microbatch 1 slot 0>//' %s | hocket-opt --hocket-kern-to-exec | FileCheck %s --check-prefix=ONE
 
 // A GEMM adds to the weight's gradient, and overwrites the bias's: the first
 // goes straight to its variable, the second only where one microbatch is all.
 
-kern.variable @x : tensor<4x8xf32> {kind = "state"}
-kern.variable @w.grad : tensor<8x8xf32> {kind = "gradient", parameter = "w", slot = "gradient"}
-kern.variable @b.grad : tensor<8xf32> {kind = "gradient", parameter = "b", slot = "gradient"}
+kern.variable @x : tensor<4x8xf32> {kind = #kern.variable_kind<state>}
+kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
+kern.variable @b.grad : tensor<8xf32> {kind = #kern.variable_kind<gradient>, parameter = "b", slot = "gradient"}
 
 // CHECK: %[[X:.*]] = exec.buffer "x"
 // CHECK: %[[W:.*]] = exec.buffer "w.grad"
@@ -29,4 +29,4 @@ func.func @backward() attributes {kern.fragment = "B"} {
   kern.accumulate %s, @b.grad : tensor<8xf32>
   return
 }
-kern.schedule "train_step" {actions = [[@backward, 0, 0], [@backward, 1, 0]], program = {}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@backward microbatch 0 slot 0>, #kern.action<@backward microbatch 1 slot 0>]

@@ -44,12 +44,12 @@
 // APART: exec.entry "train_step" [@forward, @backward, @forward, @backward, @update]
 
 module attributes {kern.mesh = {axes = ["dp"], sizes = array<i64: 2>}} {
-kern.variable @a : tensor<8x8xf32> {kind = "parameter", parameter = "a", slot = "value"}
-kern.variable @b : tensor<8x8xf32> {kind = "parameter", parameter = "b", slot = "value"}
-kern.variable @c : tensor<8x8xf32> {kind = "parameter", parameter = "c", slot = "value"}
-kern.variable @a.grad : tensor<8x8xf32> {kind = "gradient", parameter = "a", slot = "gradient"}
-kern.variable @b.grad : tensor<8x8xf32> {kind = "gradient", parameter = "b", slot = "gradient"}
-kern.variable @c.grad : tensor<8x8xf32> {kind = "gradient", parameter = "c", slot = "gradient"}
+kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "a", slot = "value"}
+kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "b", slot = "value"}
+kern.variable @c : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "c", slot = "value"}
+kern.variable @a.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "a", slot = "gradient"}
+kern.variable @b.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "b", slot = "gradient"}
+kern.variable @c.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "c", slot = "gradient"}
 
 kern.kernel @cast [8 x 8] (%t: tensor<8x8xi32> as full) -> (tensor<8x8xf32> as full) {
   kern.yield %t : f32
@@ -77,11 +77,11 @@ func.func @backward(%t: tensor<8x8xi32>, %x: tensor<8x8xf32>) attributes {kern.f
 }
 func.func @update() attributes {kern.fragment = "U"} {
   %ag = kern.read @a.grad : tensor<8x8xf32>
-  %as = kern.collective "all_reduce" %ag over ["dp"] : tensor<8x8xf32> to tensor<8x8xf32>
+  %as = kern.collective all_reduce %ag over ["dp"] : tensor<8x8xf32> to tensor<8x8xf32>
   %bg = kern.read @b.grad : tensor<8x8xf32>
-  %bs = kern.collective "all_reduce" %bg over ["dp"] : tensor<8x8xf32> to tensor<8x8xf32>
+  %bs = kern.collective all_reduce %bg over ["dp"] : tensor<8x8xf32> to tensor<8x8xf32>
   %cg = kern.read @c.grad : tensor<8x8xf32>
-  %cs = kern.collective "all_reduce" %cg over ["dp"] : tensor<8x8xf32> to tensor<8x8xf32>
+  %cs = kern.collective all_reduce %cg over ["dp"] : tensor<8x8xf32> to tensor<8x8xf32>
   %a = kern.read @a : tensor<8x8xf32>
   %a1 = kern.launch @descend(%a, %as) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   kern.write %a1, @a : tensor<8x8xf32>
@@ -93,5 +93,5 @@ func.func @update() attributes {kern.fragment = "U"} {
   kern.write %c1, @c : tensor<8x8xf32>
   return
 }
-kern.schedule "train_step" {actions = [[@forward, 0, 0], [@backward, 0, 0], [@forward, 1, 0], [@backward, 1, 0], [@update, 0, 0]], program = {}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>, #kern.action<@backward microbatch 0 slot 0>, #kern.action<@forward microbatch 1 slot 0>, #kern.action<@backward microbatch 1 slot 0>, #kern.action<@update microbatch 0 slot 0>]
 }

@@ -42,5 +42,5 @@ func.func @backward_1(%x: tensor<16x8xf32> {kern.saved = ["F", 0]}) attributes {
 func.func @update_0() attributes {kern.fragment = "U", kern.stage = 0 : i64} {
   return
 }
-kern.schedule "train_step" {actions = [[@forward_0, 0, 0], [@forward_0, 1, 1], [@forward_0, 2, 2], [@forward_1, 0, 3], [@backward_0, 0, 0], [@forward_1, 1, 0], [@backward_0, 1, 1], [@backward_0, 2, 2], [@backward_1, 0, 3], [@backward_1, 1, 0], [@forward_1, 2, 0], [@backward_1, 2, 0], [@update_0, 0, 0]], program = {rank = 0 : i64}, slots = 4 : i64}
+kern.schedule "train_step" slots 4 [#kern.action<@forward_0 microbatch 0 slot 0>, #kern.action<@forward_0 microbatch 1 slot 1>, #kern.action<@forward_0 microbatch 2 slot 2>, #kern.action<@forward_1 microbatch 0 slot 3>, #kern.action<@backward_0 microbatch 0 slot 0>, #kern.action<@forward_1 microbatch 1 slot 0>, #kern.action<@backward_0 microbatch 1 slot 1>, #kern.action<@backward_0 microbatch 2 slot 2>, #kern.action<@backward_1 microbatch 0 slot 3>, #kern.action<@backward_1 microbatch 1 slot 0>, #kern.action<@forward_1 microbatch 2 slot 0>, #kern.action<@backward_1 microbatch 2 slot 0>, #kern.action<@update_0 microbatch 0 slot 0>]
 }

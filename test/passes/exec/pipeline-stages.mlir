@@ -4,9 +4,9 @@
 // rank's functions use is in its role.
 
 module attributes {kern.mesh = {axes = ["pp", "tp"], sizes = array<i64: 2, 2>}} {
-kern.variable @a : tensor<8x8xf32> {kind = "parameter", parameter = "a", slot = "value"}
-kern.variable @b : tensor<8x8xf32> {kind = "parameter", parameter = "b", slot = "value"}
-kern.variable @b.grad : tensor<8x8xf32> {kind = "gradient", parameter = "b", slot = "gradient"}
+kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "a", slot = "value"}
+kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "b", slot = "value"}
+kern.variable @b.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "b", slot = "gradient"}
 
 kern.kernel @cast [4 x 8] (%t: tensor<4x8xi32> as full) -> (tensor<4x8xf32> as full) {
   kern.yield %t : f32
@@ -73,6 +73,6 @@ func.func @update_0() attributes {kern.fragment = "U", kern.stage = 0 : i64} {
 func.func @update_1() attributes {kern.fragment = "U", kern.stage = 1 : i64} {
   return
 }
-kern.schedule "train_step" {actions = [[@forward_0, 0, 0], [@forward_0, 1, 1], [@backward_0, 0, 0], [@backward_0, 1, 1], [@update_0, 0, 0]], program = {rank = 0 : i64}, slots = 2 : i64}
-kern.schedule "train_step" {actions = [[@forward_1, 0, 0], [@backward_1, 0, 0], [@forward_1, 1, 0], [@backward_1, 1, 0], [@update_1, 0, 0]], program = {rank = 1 : i64}, slots = 1 : i64}
+kern.schedule "train_step" slots 2 [#kern.action<@forward_0 microbatch 0 slot 0>, #kern.action<@forward_0 microbatch 1 slot 1>, #kern.action<@backward_0 microbatch 0 slot 0>, #kern.action<@backward_0 microbatch 1 slot 1>, #kern.action<@update_0 microbatch 0 slot 0>]
+kern.schedule "train_step" rank 1 slots 1 [#kern.action<@forward_1 microbatch 0 slot 0>, #kern.action<@backward_1 microbatch 0 slot 0>, #kern.action<@forward_1 microbatch 1 slot 0>, #kern.action<@backward_1 microbatch 1 slot 0>, #kern.action<@update_1 microbatch 0 slot 0>]
 }

@@ -4,8 +4,8 @@
 // whose result is wanted at once stays on stream 0.
 
 module attributes {kern.mesh = {axes = ["dp", "tp"], sizes = array<i64: 2, 2>}} {
-kern.variable @w : tensor<8x8xf32> {kind = "parameter", parameter = "w", slot = "value"}
-kern.variable @w.grad : tensor<8x8xf32> {kind = "gradient", parameter = "w", slot = "gradient"}
+kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
+kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
 
 kern.kernel @cast [4 x 8] (%t: tensor<4x8xi32> as full) -> (tensor<4x8xf32> as full) {
   kern.yield %t : f32
@@ -26,7 +26,7 @@ func.func @forward(%t: tensor<4x8xi32> {kern.host = "tokens"}) -> (tensor<4x8xf3
   %x = kern.launch @cast(%t) : (tensor<4x8xi32>) -> tensor<4x8xf32>
   %w = kern.read @w : tensor<8x8xf32>
   %y = kern.gemm %x, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  %o = kern.collective "all_reduce" %y over ["tp"] : tensor<4x8xf32> to tensor<4x8xf32>
+  %o = kern.collective all_reduce %y over ["tp"] : tensor<4x8xf32> to tensor<4x8xf32>
   kern.output %o, "loss" : tensor<4x8xf32>
   return %o, %x : tensor<4x8xf32>, tensor<4x8xf32>
 }
@@ -51,11 +51,11 @@ func.func @backward(%t: tensor<4x8xi32>, %x: tensor<4x8xf32>) attributes {kern.f
   %d = kern.gemm %x, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %g = kern.gemm %x, %x {k = 4 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   kern.accumulate %g, @w.grad : tensor<8x8xf32>
-  %s = kern.collective "all_reduce" %d over ["tp"] : tensor<4x8xf32> to tensor<4x8xf32>
+  %s = kern.collective all_reduce %d over ["tp"] : tensor<4x8xf32> to tensor<4x8xf32>
   %e = kern.launch @double(%s) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %h = kern.gemm %e, %x {k = 4 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   kern.accumulate %h, @w.grad : tensor<8x8xf32>
   return
 }
-kern.schedule "train_step" {actions = [[@forward, 0, 0], [@backward, 0, 0], [@forward, 1, 0], [@backward, 1, 0]], program = {}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>, #kern.action<@backward microbatch 0 slot 0>, #kern.action<@forward microbatch 1 slot 0>, #kern.action<@backward microbatch 1 slot 0>]
 }

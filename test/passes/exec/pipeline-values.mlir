@@ -3,8 +3,8 @@
 // A layer that is called twice is two stretches of one line; the residual %h
 // lives into backward, and the gradient goes straight to its variable.
 
-kern.variable @w : tensor<8x8xf32> {kind = "parameter", parameter = "w", slot = "value"}
-kern.variable @w.grad : tensor<8x8xf32> {kind = "gradient", parameter = "w", slot = "gradient"}
+kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
+kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
 
 kern.kernel @double [4 x 8] (%a: tensor<4x8xf32> as full) -> (tensor<4x8xf32> as full) {
   %0 = arith.addf %a, %a : f32
@@ -51,15 +51,15 @@ func.func @backward(%t: tensor<4x8xi32>, %h: tensor<4x8xf32>) attributes {kern.f
   kern.accumulate %g, @w.grad : tensor<8x8xf32>
   return
 }
-kern.schedule "train_step" {actions = [[@forward, 0, 0], [@backward, 0, 0], [@forward, 1, 0], [@backward, 1, 0]], program = {}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>, #kern.action<@backward microbatch 0 slot 0>, #kern.action<@forward microbatch 1 slot 0>, #kern.action<@backward microbatch 1 slot 0>]
 
 // -----
 
 // An update in place: the new value is written over the old one; a value that
 // goes to two variables is copied to the second.
 
-kern.variable @p : tensor<16xf32> {kind = "parameter", parameter = "p", slot = "value"}
-kern.variable @q : tensor<16xf32> {kind = "state"}
+kern.variable @p : tensor<16xf32> {kind = #kern.variable_kind<parameter>, parameter = "p", slot = "value"}
+kern.variable @q : tensor<16xf32> {kind = #kern.variable_kind<state>}
 kern.kernel @half [1 x 16] (%a: tensor<16xf32> as full) -> (tensor<16xf32> as full) {
   %c = arith.constant 0.5 : f32
   %0 = arith.mulf %a, %c : f32
@@ -78,7 +78,7 @@ func.func @update() attributes {kern.fragment = "U"} {
   kern.write %n, @q : tensor<16xf32>
   return
 }
-kern.schedule "train_step" {actions = [[@update, 0, 0]], program = {}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@update microbatch 0 slot 0>]
 
 // -----
 
@@ -88,8 +88,8 @@ kern.kernel @double [8 x 64] (%a: tensor<8x64xf32> as full) -> (tensor<8x64xf32>
   %0 = arith.addf %a, %a : f32
   kern.yield %0 : f32
 }
-kern.variable @w : tensor<8x64xf32> {info = {init = "normal", init_value = 2.000000e-02 : f64, random_key = 7 : i32, shape = array<i64: 8, 64>}, kind = "parameter", parameter = "w", slot = "value"}
-kern.variable @w.grad : tensor<8x64xf32> {kind = "gradient", parameter = "w", slot = "gradient"}
+kern.variable @w : tensor<8x64xf32> {info = {init = "normal", init_value = 2.000000e-02 : f64, random_key = 7 : i32, shape = array<i64: 8, 64>}, kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
+kern.variable @w.grad : tensor<8x64xf32> {kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
 
 // A layer, called twice.
 func.func private @layer(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
@@ -102,7 +102,7 @@ func.func @forward(%tokens: tensor<2x4xi32> {kern.host = "tokens"}, %labels: ten
   %b = func.call @layer(%a) : (tensor<8x64xf32>) -> tensor<8x64xf32>
   return %b : tensor<8x64xf32>
 }
-kern.schedule "train_step" {actions = [[@forward, 0, 0]], program = {microbatches = 1 : i64, rank = 0 : i64}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>]
 
 // The layer is inlined twice. Its first result is a buffer that shares its
 // place with the inputs, which are dead by then; its second is written over its

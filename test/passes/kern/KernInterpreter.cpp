@@ -42,9 +42,9 @@ void KernInterpreter::run(StringRef entry, ArrayRef<xf::Microbatch> batches) {
   for (auto schedule : module.getOps<kern::ScheduleOp>()) {
     if (schedule.getEntry() != entry)
       continue;
-    for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
-      StringRef name = cast<FlatSymbolRefAttr>(action[0]).getValue();
-      context.microbatch = cast<IntegerAttr>(action[1]).getInt();
+    for (auto action : schedule.getActions().getAsRange<kern::ActionAttr>()) {
+      StringRef name = action.getFunction().getValue();
+      context.microbatch = action.getMicrobatch();
       auto function = module.lookupSymbol<func::FuncOp>(name);
       StringRef kind =
           function->getAttrOfType<StringAttr>("kern.fragment").getValue();

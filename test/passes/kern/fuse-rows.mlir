@@ -130,8 +130,8 @@ func.func @siblings(%x: tensor<8x8xf32>, %g: tensor<8x8xf32>) -> (tensor<8x8xf32
 // -----
 
 // What reads a variable does not move past its write.
-kern.variable @v : tensor<8x8xf32> {kind = "state"}
-kern.variable @u : tensor<8x8xf32> {kind = "state"}
+kern.variable @v : tensor<8x8xf32> {kind = #kern.variable_kind<state>}
+kern.variable @u : tensor<8x8xf32> {kind = #kern.variable_kind<state>}
 // CHECK-LABEL: func.func @written
 func.func @written(%x: tensor<8x8xf32>) {
   // CHECK: kern.rows "negate"

@@ -20,7 +20,7 @@ func.func @f() {
   return
 }
 // expected-error @+1 {{K15: runs @f, which is no function with `kern.fragment`}}
-kern.schedule "train_step" {actions = [[@f, 0, 0]], program = {}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@f microbatch 0 slot 0>]
 
 // -----
 
@@ -35,7 +35,7 @@ func.func @backward(%x: tensor<4xi32>, %y: tensor<8xi32>) attributes {kern.fragm
 
 // -----
 
-kern.variable @g : tensor<4xf32> {kind = "gradient"}
+kern.variable @g : tensor<4xf32> {kind = #kern.variable_kind<gradient>}
 func.func @twice(%x: tensor<4xf32>) {
   kern.accumulate %x, @g : tensor<4xf32>
   // expected-error @+1 {{K17: sets @g after another contribution}}
@@ -45,13 +45,13 @@ func.func @twice(%x: tensor<4xf32>) {
 
 // -----
 
-kern.variable @g : tensor<4xf32> {kind = "gradient"}
+kern.variable @g : tensor<4xf32> {kind = #kern.variable_kind<gradient>}
 func.func @backward(%x: tensor<4xf32>) attributes {kern.fragment = "B"} {
   kern.accumulate %x, @g : tensor<4xf32>
   kern.accumulate %x, @g {always} : tensor<4xf32>
   return
 }
-kern.schedule "train_step" {actions = [[@backward, 0, 0]], program = {}, slots = 1 : i64}
+kern.schedule "train_step" slots 1 [#kern.action<@backward microbatch 0 slot 0>]
 
 // -----
 
