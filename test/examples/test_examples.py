@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import tempfile
@@ -13,20 +14,28 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
 MEMORY = 4 << 30  # bytes; of a compilation, however large the model is
 
-# Elements of all parameters, vocabulary padding included.
+# Elements of all parameters. Every page states this number of its model.
 SIZES = {
     "nano": 10_819_968,
-    "gpt2-124m": 124_439_808 + 47 * 768,
-    "bert-base": 110_106_428 + 6 * 769,
-    "gpt2-1.5b": 1_557_611_200 + 47 * 1600,
+    "gpt2-124m": 124_439_808,
+    "bert-base": 110_106_428,
+    "gpt2-1.5b": 1_557_611_200,
     "sft": 596_049_920 + 28 * 16 * 22_528,  # and adapters of rank 16
     "llama-3-8b": 8_030_261_248,
     "gemma-3-1b": 999_885_952,
     "nano-moe": 28_530_048,
     "hybrid": 12_235_024,
     "mixtral-8x7b": 46_702_792_704,
-    "gpt-3-175b": 174_604_259_328 + 47 * 12288,
+    "gpt-3-175b": 174_604_259_328,
 }
+# What the padding of vocabularies adds to them.
+PADDING = {
+    "gpt2-124m": 47 * 768,
+    "bert-base": 6 * 769,
+    "gpt2-1.5b": 47 * 1600,
+    "gpt-3-175b": 47 * 12288,
+}
+FIGURE = re.compile(r"(\d[\d,.]*)( million| billion)?$")
 
 
 def limit_memory():
@@ -57,7 +66,31 @@ class ExamplesTest(unittest.TestCase):
             shown = hocket("inspect", program, "--json")
             self.assertEqual(shown.returncode, 0, shown.stderr)
             text = json.dumps(json.loads(shown.stdout))
-            self.assertIn(str(SIZES[name]), text)
+            self.assertIn(str(SIZES[name] + PADDING.get(name, 0)), text)
+
+    def check_figure(self, figure, name):
+        """`12.2 million`, or all digits, is the number to the digits written."""
+        number, scale = FIGURE.match(figure).groups()
+        unit = {None: 1, " million": 10**6, " billion": 10**9}[scale]
+        digits = len(number.partition(".")[2])
+        rounded = f"{SIZES[name] / unit:,.{digits}f}"
+        self.assertEqual(number, rounded, f"{name}: {figure} parameters")
+
+    def test_the_table_has_the_figures_of_the_programs(self):
+        page = (ROOT / "examples/README.md").read_text()
+        rows = dict(re.findall(r"^\| \[([^\]]+)\]\(\1\) \|.*\| ([^|]+) \|$", page, re.M))
+        self.assertEqual(rows.keys(), SIZES.keys())
+        for name, figure in rows.items():
+            self.check_figure(figure, name)
+
+    def test_the_pages_have_the_figures_of_the_programs(self):
+        for name in SIZES:
+            page = (ROOT / "examples" / name / "README.md").read_text()
+            text = " ".join(page.split())
+            found = re.findall(r"(\d[\d,.]*(?: million| billion)?) parameters", text)
+            self.assertTrue(found, f"{name}: the page does not say how many parameters")
+            for figure in found:
+                self.check_figure(figure, name)
 
 
 def add_tests():
