@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -135,8 +136,10 @@ private:
         {orZero(offset(query, 1)), orZero(offset(key, 1)),
          orZero(offset(query, 0)), orZero(offset(query, 2))});
     RankedTensorType whole = context.types.operands[query];
-    attention.setWhole(SmallVector<int64_t>{
-        whole.getDimSize(0), whole.getDimSize(2), whole.getDimSize(1)});
+    int64_t keys = context.types.operands[key].getDimSize(1);
+    attention.setWhole(
+        SmallVector<int64_t>{whole.getDimSize(0), whole.getDimSize(2),
+                             std::max(whole.getDimSize(1), keys)});
   }
 
   /// Slopes go by head in the whole.

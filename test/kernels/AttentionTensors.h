@@ -112,6 +112,13 @@ inline AttentionShape sloped(AttentionShape s) {
   return s;
 }
 
+/// The same of `keys` keys that are of another sequence.
+inline AttentionShape across(AttentionShape s, int64_t keys) {
+  s.keys = keys, s.causal = false;
+  s.place.sequence = std::max(s.queries, keys), s.place.heads = s.heads;
+  return s;
+}
+
 /// The same with scores that get a number by their distance, up to `reach`.
 inline AttentionShape biased(AttentionShape s, int64_t reach) {
   s.reach = reach;

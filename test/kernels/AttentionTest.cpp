@@ -149,6 +149,21 @@ TEST(Attention, BiasesAddToScoresByTheirDistances) {
     check(biased(shapeOf(2, 100, 4, 2, 64, false), 32), dtype);
 }
 
+/// As the decoder's queries see what an encoder made, with and without padding.
+TEST(Attention, KeysOfAnotherSequence) {
+  for (auto [queries, keys] :
+       {std::pair{1, 150}, {70, 150}, {150, 70}, {64, 1}})
+    check(across(shapeOf(2, queries, 4, 2, 16), keys), DType::F32);
+  check(across(shapeOf(1, 40, 2, 1, 24, false, 0, 0.3f), 600), DType::F32);
+  check(across(shapeOf(1, 600, 1, 1, 8), 30), DType::F32);
+  AttentionShape padded = across(shapeOf(3, 50, 2, 1, 16), 150);
+  std::vector<int32_t> counts = paddedKeys(padded, 20);
+  padded.positions = counts.data();
+  check(padded, DType::F32);
+  for (DType dtype : {DType::BF16, DType::F16})
+    check(across(shapeOf(2, 60, 4, 2, 64), 100), dtype);
+}
+
 /// The second of two ranks, whose queries and keys are in two rounds of parts.
 TEST(Attention, BiasesGoByPosition) {
   AttentionShape s = biased(shapeOf(2, 128, 4, 2, 16), 40);

@@ -246,7 +246,9 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
       failed(checkRank(op, 9, "key", op.getKey(), 4)))
     return failure();
   Shape query = shapeOf(op.getQuery());
-  int64_t keys = op.getWhole() ? shapeOf(op.getKey())[1] : query[1];
+  // Those of another sequence are as many as they are.
+  bool hasOther = op.getWhole() || (!op.getCausal() && !op.getBias());
+  int64_t keys = hasOther ? shapeOf(op.getKey())[1] : query[1];
   int64_t groups = shapeOf(op.getKey())[2];
   if (failed(verifyShard(op)) ||
       failed(checkShape(op, 9, "key", op.getKey(),

@@ -99,7 +99,8 @@ template <typename OpT> static OpCost attentionCost(OpT op, double gemms) {
   Shape q = shapeOf(op.getQuery());
   double queries = static_cast<double>(q[1]);
   double keys = static_cast<double>(shapeOf(op.getKey())[1]);
-  double all = op.getWhole() ? static_cast<double>((*op.getWhole())[2]) : keys;
+  double all = op.getWhole() ? static_cast<double>((*op.getWhole())[2])
+                             : std::max(queries, keys);
   // Of a shard its share of the whole's.
   double pairs =
       visiblePairs(all, op.getCausal(), static_cast<double>(op.getWindow())) *

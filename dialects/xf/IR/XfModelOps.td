@@ -188,7 +188,9 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
     `i - positions[b, i]` on. A shard has the positions of its queries, in the
     order that they are stored in. Without `causal`, `positions[b, i]` says
     instead how many keys of its sequence query `i` sees, the first ones: what
-    is behind them is padding. Later queries see no fewer.
+    is behind them is padding. Later queries see no fewer. Keys and values may then
+    be of another sequence, `[B, K, g, d]`, as those of an encoder are; `S` of the
+    random stream is the longer one of both.
 
     With `part` > 0 positions are stored out of order: sequences are cut into
     parts of that many, and stored as part 0, the last, 1, the last but one, ...

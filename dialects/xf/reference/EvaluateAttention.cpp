@@ -99,7 +99,7 @@ static Attention attentionOf(OpT op, Tensors operands, unsigned tensors,
   uint32_t stream = static_cast<uint32_t>(op.getStream()) * 65536;
   if (op.getInstance())
     stream += static_cast<uint32_t>(operands[bias + bool(op.getBias())][0]);
-  SmallVector<int64_t, 3> whole{q[0], q[2], q[1]};
+  SmallVector<int64_t, 3> whole{q[0], q[2], std::max(q[1], k[1])};
   SmallVector<int64_t, 4> place(4, 0);
   if (op.getWhole()) {
     whole.assign(op.getWhole()->begin(), op.getWhole()->end());

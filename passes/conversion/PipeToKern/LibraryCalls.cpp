@@ -240,7 +240,8 @@ static void makeShard(OpBuilder &builder, OpTy op, Call &call) {
     call.scalars.push_back(orZero(builder, op.getLoc(), Value()));
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto key = cast<RankedTensorType>(op.getKey().getType());
-  int64_t heads = query.getDimSize(2), positions = query.getDimSize(1);
+  int64_t heads = query.getDimSize(2);
+  int64_t positions = std::max(query.getDimSize(1), key.getDimSize(1));
   if (auto whole = op.getWhole())
     heads = (*whole)[1], positions = (*whole)[2];
   SmallVector<int64_t> whole = {key.getDimSize(1), heads, positions,
@@ -304,7 +305,8 @@ static Call attentionCall(OpBuilder &builder, StringRef name, OpTy op) {
   addScoreFloats(call, op);
   call.instance = op.getInstance();
   call.stream = op.getStream();
-  call.randomElements = batch * heads * sequence * sequence;
+  int64_t longest = std::max(sequence, key.getDimSize(1));
+  call.randomElements = batch * heads * longest * longest;
   if (auto whole = op.getWhole())
     call.randomElements = (*whole)[0] * (*whole)[1] * (*whole)[2] * (*whole)[2];
   if (op.getDropout().isZero())
@@ -313,7 +315,8 @@ static Call attentionCall(OpBuilder &builder, StringRef name, OpTy op) {
     makeShard(builder, op, call);
     makeBiased(op, call);
     call.op = builder.getStringAttr(name + "_biased");
-  } else if (op.getWhole() || op.getPositions()) {
+  } else if (op.getWhole() || op.getPositions() ||
+             key.getDimSize(1) != sequence) {
     makeShard(builder, op, call);
     call.op = builder.getStringAttr(
         name + (op.getPositions() ? "_documents" : "_shard"));

@@ -120,6 +120,13 @@ static const RuleCase ruleCases[] = {
      "[cd], [cd], [cd]) -> ([a, b, cd, e], [a, b, cd], [a, b, c, f], "
      "[a, b, c, f], [cd], [cd], [cd]) {a=2 reduced, b=5 whole, c=2, d=2 "
      "reduced, e=3 whole, f=7 whole}"},
+    {"%q: tensor<2x5x4x3xf32>, %k: tensor<2x8x4x3xf32>",
+     "xf.attention(%q, %k, %k) {scale = 1.0, operandSegmentSizes = "
+     "array<i32: 1, 1, 1, 0, 0, 0, 0>} : (tensor<2x5x4x3xf32>, "
+     "tensor<2x8x4x3xf32>, tensor<2x8x4x3xf32>) -> (tensor<2x5x4x3xf32>, "
+     "tensor<2x4x5xf32>)",
+     "([a, b, cd, f], [a, e, c, f], [a, e, c, f]) -> ([a, b, cd, f], "
+     "[a, cd, b]) {a=2, b=5, c=4, d=1, e=8 whole, f=3 whole}"},
     {"%q: tensor<2x5x4x3xf32>, %k: tensor<2x5x2x3xf32>, %t: tensor<7x4xf32>",
      "xf.attention(%q, %k, %k, %t) {scale = 1.0, operandSegmentSizes = "
      "array<i32: 1, 1, 1, 0, 1, 0, 0>} : (tensor<2x5x4x3xf32>, "

@@ -208,6 +208,18 @@ static const GradientCase gradientCases[] = {
     {"attention_softcap", QKV("2"),
      ATTENTION("2", "causal, scale = 1.5, softcap = 0.8")},
     {"attention_alibi", QKV("2"), ATTENTION("2", "causal, scale = 0.5, alibi")},
+    {"attention_to_a_longer_sequence",
+     "%q: tensor<2x3x4x3xf64>, %k: tensor<2x5x2x3xf64>, %v: "
+     "tensor<2x5x2x3xf64>",
+     "xf.attention %q, %k, %v {scale = 0.7} : (tensor<2x3x4x3xf64>, "
+     "tensor<2x5x2x3xf64>, tensor<2x5x2x3xf64>) -> (tensor<2x3x4x3xf64>, "
+     "tensor<2x4x3xf64>)"},
+    {"attention_to_a_shorter_sequence",
+     "%q: tensor<2x5x2x3xf64>, %k: tensor<2x3x2x3xf64>, %v: "
+     "tensor<2x3x2x3xf64>, %n: i32",
+     "xf.attention %q, %k, %v, %n {scale = 0.7, dropout = 0.4, stream = 3 : "
+     "i32} : (tensor<2x5x2x3xf64>, tensor<2x3x2x3xf64>, tensor<2x3x2x3xf64>, "
+     "i32) -> (tensor<2x5x2x3xf64>, tensor<2x2x5xf64>)"},
     {"attention_bias", QKV("2") ", %t: tensor<5x4xf64>",
      BIASED("causal, scale = 0.5")},
     {"attention_bias_both_directions", QKV("2") ", %t: tensor<5x4xf64>",

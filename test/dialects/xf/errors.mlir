@@ -617,3 +617,19 @@ func.func @f(%q: tensor<2x5x4x8xf32>, %l: tensor<2x4x5xf32>, %t: tensor<7x4xf32>
   %dq, %dk, %dv = xf.attention_gradient %q, %q, %q, %q, %q, %l bias %t {scale = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x4x5xf32>, tensor<7x4xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>)
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x7x4x8xf32>) {
+  // expected-error @+1 {{X9: key has shape [2, 7, 4, 8], expected [2, 5, 4, 8]}}
+  %o, %l = xf.attention %q, %k, %k {causal, scale = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x7x4x8xf32>, tensor<2x7x4x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x7x4x8xf32>, %t: tensor<7x4xf32>) {
+  // expected-error @+1 {{X9: key has shape [2, 7, 4, 8], expected [2, 5, 4, 8]}}
+  %o, %l = xf.attention %q, %k, %k bias %t {scale = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x7x4x8xf32>, tensor<2x7x4x8xf32>, tensor<7x4xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}

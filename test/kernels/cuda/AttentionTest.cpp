@@ -260,6 +260,17 @@ TEST(CudaAttention, BiasesAddToScoresByTheirDistances) {
        paddedOf(biased(shapeOf(2, 70, 2, 1, 20, false), 16), DType::F32, 30)});
 }
 
+/// As the decoder's queries see what an encoder made.
+TEST(CudaAttention, KeysOfAnotherSequence) {
+  check({{across(shapeOf(2, 30, 4, 2, 32), 90), DType::BF16},
+         {across(shapeOf(1, 150, 2, 1, 16, false, 0, 0.25f), 40), DType::F16},
+         {across(shapeOf(2, 70, 4, 2, 20), 130), DType::F32},
+         {across(shapeOf(1, 70, 2, 1, 64), 300), DType::BF16},
+         {across(shapeOf(1, 170, 1, 1, 128), 60), DType::F16},
+         paddedOf(across(shapeOf(2, 70, 2, 1, 64), 150), DType::BF16, 20),
+         paddedOf(across(shapeOf(2, 70, 2, 1, 20), 40), DType::F32, 30)});
+}
+
 /// More tiles than a block of warpgroups has stages for: of keys and values,
 /// and, with two heads for each of the keys, of queries.
 TEST(CudaAttention, WarpgroupsUseTheirStagesAgain) {

@@ -259,6 +259,16 @@ func.func @sloped_attention(%q: tensor<2x4x4x8xf32>, %t: tensor<8x1x4x8xf32>, %p
   return %r : tensor<8x1x4x8xf32>
 }
 
+// Keys of another sequence are a shard of one that is as long as the longer.
+// CHECK-LABEL: func.func @cross_attention
+func.func @cross_attention(%q: tensor<2x4x4x8xf32>, %k: tensor<2x6x2x8xf32>, %p: tensor<2x4xi32>) -> tensor<2x6x2x8xf32> {
+  // CHECK: kern.library "attention_forward_shard"({{.*}}integers = array<i64: 1, 2, 4, 4, 2, 8, 0, 0, 6, 4, 6, 0, 0, 0>
+  %o, %lse = xf.attention %q, %k, %k {scale = 1.0} : (tensor<2x4x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>) -> (tensor<2x4x4x8xf32>, tensor<2x4x4xf32>)
+  // CHECK: kern.library "attention_backward_documents"({{.*}}integers = array<i64: 1, 2, 4, 4, 2, 8, 0, 0, 6, 4, 6, 0, 0, 0>
+  %dq, %dk, %dv = xf.attention_gradient %o, %q, %k, %k, %o, %lse positions %p {scale = 1.0} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4xf32>, tensor<2x4xi32>) -> (tensor<2x4x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>)
+  return %dk : tensor<2x6x2x8xf32>
+}
+
 // Results stand first, and rounds and the reach before the stream.
 // CHECK-LABEL: func.func @biased_attention
 func.func @biased_attention(%q: tensor<2x4x4x8xf32>, %p: tensor<2x4xi32>, %table: tensor<4x4xf32>) -> tensor<7x4xf32> {
