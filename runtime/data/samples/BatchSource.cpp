@@ -61,6 +61,22 @@ static Status readMaskedRows(const SampleSource &source, uint64_t rows,
   return okStatus();
 }
 
+/// The same of corrupted spans.
+static Status readSpanRows(const SampleSource &source, uint64_t rows,
+                           Batch &batch) {
+  uint64_t length = batch.sequenceLength, encoder = source.encoderLength();
+  batch.encoderLength = encoder;
+  batch.encoderTokens.resize(rows * encoder);
+  for (uint64_t row = 0; row < rows; ++row) {
+    SpanSample sample{
+        std::span(batch.encoderTokens).subspan(row * encoder, encoder),
+        std::span(batch.tokens).subspan(row * length, length),
+        std::span(batch.labels).subspan(row * length, length)};
+    HOCKET_RETURN_IF_ERROR(source.readSpans(batch.firstSample + row, sample));
+  }
+  return okStatus();
+}
+
 Status data::readBatch(const SampleSource &source, uint64_t first,
                        uint64_t rows, Batch &batch,
                        const DocumentMarks &documents) {
@@ -70,10 +86,13 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
   batch.tokens.resize(rows * length);
   batch.labels.resize(rows * length);
   for (auto *list : {&batch.positions, &batch.tokenTypes, &batch.keyCounts,
-                     &batch.sentenceLabels})
+                     &batch.sentenceLabels, &batch.encoderTokens})
     list->clear();
+  batch.encoderLength = 0;
   if (source.isMasked())
     return readMaskedRows(source, rows, batch);
+  if (source.encoderLength() > 0)
+    return readSpanRows(source, rows, batch);
   std::vector<int32_t> sample(length + 1);
   std::vector<uint8_t> learned(source.lossMask() ? length + 1 : 0);
   for (uint64_t row = 0; row < rows; ++row) {

@@ -68,6 +68,9 @@ struct Batch {
   /// 1 for the first token of a sample whose texts are swapped, 0 for that of
   /// another, -1 for all other tokens.
   std::vector<int32_t> sentenceLabels;
+  /// Of corrupted spans: [microBatchSize, encoderLength]; empty of others.
+  uint64_t encoderLength = 0;
+  std::vector<int32_t> encoderTokens;
 
   /// Labels that are not -1, of `count` rows from row `first` on.
   uint64_t countLabels(uint64_t first, uint64_t count) const;

@@ -8,6 +8,7 @@
 
 #include "base/File.h"
 #include "runtime/data/samples/MaskedDataset.h"
+#include "runtime/data/samples/SpanDataset.h"
 
 #include <algorithm>
 #include <charconv>
@@ -106,6 +107,12 @@ Status BlendedDataset::readMasked(uint64_t sample, MaskedSample &out) const {
   return parts[choice.part]->readMasked(choice.number, out);
 }
 
+Status BlendedDataset::readSpans(uint64_t sample, SpanSample &out) const {
+  HOCKET_RETURN_IF_ERROR(checkSample(sample));
+  HOCKET_ASSIGN_OR_RETURN(BlendChoice choice, order.choiceOf(sample));
+  return parts[choice.part]->readSpans(choice.number, out);
+}
+
 StatusOr<std::vector<SampleSegment>>
 BlendedDataset::segments(uint64_t sample) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
@@ -130,6 +137,12 @@ openPart(const BlendPart &part, const GptDatasetOptions &options, Split split,
         std::unique_ptr<MaskedDataset> masked,
         MaskedDataset::create(std::move(shared), options, split, samples));
     return std::unique_ptr<SampleSource>(std::move(masked));
+  }
+  if (options.spans) {
+    HOCKET_ASSIGN_OR_RETURN(
+        std::unique_ptr<SpanDataset> spans,
+        SpanDataset::create(std::move(shared), options, split, samples));
+    return std::unique_ptr<SampleSource>(std::move(spans));
   }
   HOCKET_ASSIGN_OR_RETURN(
       std::unique_ptr<GptDataset> dataset,

@@ -48,6 +48,10 @@ public:
                      std::span<uint8_t> learned) const override;
   bool isMasked() const override { return parts.front()->isMasked(); }
   Status readMasked(uint64_t sample, MaskedSample &out) const override;
+  uint64_t encoderLength() const override {
+    return parts.front()->encoderLength();
+  }
+  Status readSpans(uint64_t sample, SpanSample &out) const override;
   StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
 
 private:
@@ -59,9 +63,9 @@ private:
   BlendOrder order;
 };
 
-/// Opens the token files and gives the samples of a split: a GptDataset or a
-/// MaskedDataset for one part, a blend for several. `samples` as for
-/// GptDataset; a blend needs at least 1.
+/// Opens the token files and gives the samples of a split: a GptDataset, a
+/// MaskedDataset or a SpanDataset for one part, a blend for several. `samples`
+/// as for GptDataset; a blend needs at least 1.
 StatusOr<std::unique_ptr<SampleSource>>
 openSamples(const std::vector<BlendPart> &parts,
             const GptDatasetOptions &options, Split split, uint64_t samples);

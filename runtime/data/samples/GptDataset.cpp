@@ -42,6 +42,11 @@ Status SampleSource::readMasked(uint64_t sample, MaskedSample &) const {
   return internalError("these samples have no masked tokens");
 }
 
+Status SampleSource::readSpans(uint64_t sample, SpanSample &) const {
+  HOCKET_RETURN_IF_ERROR(checkSample(sample));
+  return internalError("these samples have no corrupted spans");
+}
+
 StatusOr<std::unique_ptr<GptDataset>>
 GptDataset::create(std::shared_ptr<const IndexedDataset> file,
                    const GptDatasetOptions &options, Split split,

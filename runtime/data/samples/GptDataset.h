@@ -33,6 +33,16 @@ struct MaskedLmOptions {
   bool sentenceOrder = false; ///< Samples have two texts, some swapped.
 };
 
+/// How samples of corrupted spans are made, and with which tokens.
+struct SpanOptions {
+  uint64_t encoderLength = 0; ///< Of a sample's two sequences the encoder's.
+  int32_t end = 1, pad = 0;
+  int32_t firstSentinel = 0; ///< The others are below it.
+  uint64_t sentinels = 100;
+  double noiseDensity = 0.15; ///< The share of tokens in spans.
+  double meanSpanLength = 3;
+};
+
 struct GptDatasetOptions {
   uint64_t sequenceLength = 0;
   uint64_t vocabularySize = 0; ///< At most 2^31.
@@ -40,6 +50,7 @@ struct GptDatasetOptions {
   std::string splitWeights = "969,30,1";
   OrderCache cache = {};
   std::optional<MaskedLmOptions> masked = std::nullopt; ///< MaskedDataset.h
+  std::optional<SpanOptions> spans = std::nullopt;      ///< SpanDataset.h
 };
 
 class GptDataset : public SampleSource {

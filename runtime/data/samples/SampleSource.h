@@ -42,6 +42,13 @@ struct MaskedSample {
   bool isSwapped = false;    ///< Its second text comes first in the document.
 };
 
+/// A sample of corrupted spans (SpanDataset.h).
+struct SpanSample {
+  std::span<int32_t> encoder; ///< encoderLength() tokens; padding at the end.
+  std::span<int32_t> tokens;  ///< What the decoder sees, sequenceLength().
+  std::span<int32_t> labels;  ///< As many; -1 behind the last one.
+};
+
 class SampleSource {
 public:
   virtual ~SampleSource() = default;
@@ -69,6 +76,13 @@ public:
 
   /// Fills `out`. Internal where samples are not of masked tokens.
   virtual Status readMasked(uint64_t sample, MaskedSample &out) const;
+
+  /// Tokens of the encoder of samples of corrupted spans, which readSpans()
+  /// reads; 0 of others.
+  virtual uint64_t encoderLength() const { return 0; }
+
+  /// Fills `out`. Internal where samples are not of corrupted spans.
+  virtual Status readSpans(uint64_t sample, SpanSample &out) const;
 
   /// Where the tokens of `sample` come from, in order.
   virtual StatusOr<std::vector<SampleSegment>>

@@ -46,6 +46,7 @@ struct ShownSample {
   /// Of masked tokens, whose `tokens` are without padding.
   std::vector<int32_t> labels, types;
   bool isSwapped = false;
+  std::vector<int32_t> encoder; ///< Of corrupted spans, with `labels`.
 };
 } // namespace
 
@@ -61,7 +62,10 @@ static void writeJson(const ShownSample &sample, std::ostream &out) {
   object["tokens"] = sample.tokens;
   if (!sample.learned.empty())
     object["learned"] = sample.learned;
-  if (!sample.labels.empty()) {
+  if (!sample.encoder.empty()) {
+    object["encoder_tokens"] = sample.encoder;
+    object["labels"] = sample.labels;
+  } else if (!sample.labels.empty()) {
     object["labels"] = sample.labels;
     object["token_types"] = sample.types;
     object["swapped"] = sample.isSwapped;
@@ -144,6 +148,38 @@ static void writeMaskedText(const ShownSample &sample,
   }
 }
 
+/// A sample of corrupted spans: what it is made of, and both sequences.
+static void writeSpanText(const ShownSample &sample,
+                          const tokenizer::Tokenizer *tokenizer,
+                          std::ostream &out) {
+  out << "sample " << sample.number << '\n';
+  for (const SampleSegment &segment : sample.segments)
+    out << "  " << segment.prefix << " sequence " << segment.sequence << " ["
+        << segment.offset << ", " << segment.offset + segment.length << ")\n";
+  for (const auto &[name, list] : {std::pair{"encoder", &sample.encoder},
+                                   {"tokens", &sample.tokens},
+                                   {"labels", &sample.labels}}) {
+    bool isText = tokenizer && list != &sample.labels;
+    out << "  " << name;
+    if (isText)
+      out << "  "
+          << onOneLine(
+                 tokenizer->decode(*list, tokenizer::SpecialTokens::Shown))
+          << "\n   ";
+    for (int32_t number : *list)
+      out << ' ' << number;
+    out << '\n';
+  }
+}
+
+static Status readSpanSample(const SampleSource &source, ShownSample &sample) {
+  sample.encoder.resize(source.encoderLength());
+  for (auto *list : {&sample.tokens, &sample.labels})
+    list->resize(source.sequenceLength());
+  SpanSample read{sample.encoder, sample.tokens, sample.labels};
+  return source.readSpans(sample.number, read);
+}
+
 /// Without padding.
 static Status readMaskedSample(const SampleSource &source,
                                ShownSample &sample) {
@@ -175,6 +211,8 @@ Status data::showSamples(const SampleSource &source, const ShowOptions &options,
        ++sample.number) {
     if (source.isMasked())
       HOCKET_RETURN_IF_ERROR(readMaskedSample(source, sample));
+    else if (source.encoderLength() > 0)
+      HOCKET_RETURN_IF_ERROR(readSpanSample(source, sample));
     else
       HOCKET_RETURN_IF_ERROR(source.read(sample.number, sample.tokens));
     if (!sample.learned.empty())
@@ -184,6 +222,8 @@ Status data::showSamples(const SampleSource &source, const ShowOptions &options,
       writeJson(sample, out);
     else if (source.isMasked())
       writeMaskedText(sample, options.tokenizer, out);
+    else if (source.encoderLength() > 0)
+      writeSpanText(sample, options.tokenizer, out);
     else
       writeText(sample, options.tokenizer, out);
   }
