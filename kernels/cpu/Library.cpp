@@ -158,6 +158,8 @@ constexpr Row table[] = {
     {"state_scan", runs<stateScan, stateScanArguments>},
     {"state_scan_gradient",
      runs<stateScanGradient, stateScanGradientArguments>},
+    {"cached_conv", runCachedConv},
+    {"cached_scan", runCachedScan},
 };
 
 } // namespace

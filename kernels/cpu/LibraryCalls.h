@@ -34,6 +34,8 @@ KernelError runPositions(const LibraryCall &call, Workers &workers);
 KernelError runRelativeBuckets(const LibraryCall &call, Workers &workers);
 KernelError runRopeTableShard(const LibraryCall &call, Workers &workers);
 KernelError runCachedAttention(const LibraryCall &call, Workers &workers);
+KernelError runCachedConv(const LibraryCall &call, Workers &workers);
+KernelError runCachedScan(const LibraryCall &call, Workers &workers);
 KernelError runMergeAttention(const LibraryCall &call, Workers &workers);
 
 } // namespace hocket::kernels::library

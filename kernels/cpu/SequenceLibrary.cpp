@@ -7,6 +7,7 @@
 #include "kernels/cpu/CachedAttention.h"
 #include "kernels/cpu/LibraryCalls.h"
 #include "kernels/cpu/Rope.h"
+#include "kernels/cpu/StateSpace.h"
 #include "kernels/reference/Positions.h"
 #include "kernels/reference/RelativeBuckets.h"
 
@@ -52,6 +53,29 @@ KernelError runCachedAttention(const LibraryCall &call, Workers &workers) {
     if (at(call, i) != at(call, i + 3))
       std::memcpy(at(call, i + 3), at(call, i), bytes);
   return cachedAttention(args, workers);
+}
+
+/// Where the result of a cache is not its operand, the one becomes the other.
+static void copyCache(const LibraryCall &call, size_t result, size_t operand,
+                      int64_t bytes) {
+  if (at(call, result) != at(call, operand))
+    std::memcpy(at(call, result), at(call, operand), size_t(bytes));
+}
+
+KernelError runCachedConv(const LibraryCall &call, Workers &workers) {
+  CachedConvArguments args = cachedConvArguments(call);
+  copyCache(call, 1, call.buffers.size() - 1,
+            args.places.rows * (args.conv.taps - 1) * args.conv.channels *
+                bytesOf(args.cache.dtype));
+  return cachedConv(args, workers);
+}
+
+KernelError runCachedScan(const LibraryCall &call, Workers &workers) {
+  CachedScanArguments args = cachedScanArguments(call);
+  const ScanShape &shape = args.scan.shape;
+  copyCache(call, 1, 11,
+            4 * args.places.rows * shape.heads * shape.width * shape.state);
+  return cachedScan(args, workers);
 }
 
 /// One token of one sequence, all heads. Results may be the first operands.

@@ -162,8 +162,15 @@ template <typename Arguments> struct HeadScan {
         head(index % shape.heads), rate(-std::exp(number(args.decay))),
         bias(number(args.stepBias)), skip(number(args.skip)),
         h(reinterpret_cast<float *>(scratch.data())) {
-    std::fill(h, h + shape.width * shape.state, 0.0F);
+    clear();
   }
+  /// Of head `head` of the first sequence, going on from the state at `h`.
+  HeadScan(const Arguments &args, int64_t head, float *h)
+      : args(args), shape(args.shape), sequence(0), head(head),
+        rate(-std::exp(number(args.decay))), bias(number(args.stepBias)),
+        skip(number(args.skip)), h(h) {}
+
+  void clear() { std::fill(h, h + shape.width * shape.state, 0.0F); }
 
   float number(ConstView of) const {
     return static_cast<const float *>(of.data)[head];
@@ -227,24 +234,129 @@ float wideDot(const float *x, const float *y, int64_t count) {
 
 } // namespace
 
+/// Takes in token `s` and stores what it gives.
+static void scanToken(HeadScan<StateScanArguments> &at, int64_t s) {
+  const ScanShape &shape = at.shape;
+  float y[kMostHeadDim];
+  Step step = at.step(s);
+  at.loadToken(s);
+  for (int64_t p = 0; p < shape.width; ++p) {
+    float *h = at.h + p * shape.state, added = step.size * at.x[p];
+    for (int64_t n = 0; n < shape.state; ++n)
+      h[n] = step.keep * h[n] + added * at.b[n];
+    y[p] = wideDot(h, at.c, shape.state) + at.skip * at.x[p];
+  }
+  storeRow(at.args.y, at.inputAt(s), shape.width, y);
+}
+
 KernelError stateScan(const StateScanArguments &args, Workers &workers) {
   const ScanShape &shape = args.shape;
   auto task = [&](int64_t index, int worker) {
     HeadScan<StateScanArguments> at(args, index, workers.scratch(worker));
-    float y[kMostHeadDim];
-    for (int64_t s = 0; s < shape.sequence; ++s) {
-      Step step = at.step(s);
-      at.loadToken(s);
-      for (int64_t p = 0; p < shape.width; ++p) {
-        float *h = at.h + p * shape.state, added = step.size * at.x[p];
-        for (int64_t n = 0; n < shape.state; ++n)
-          h[n] = step.keep * h[n] + added * at.b[n];
-        y[p] = wideDot(h, at.c, shape.state) + at.skip * at.x[p];
-      }
-      storeRow(args.y, at.inputAt(s), shape.width, y);
-    }
+    for (int64_t s = 0; s < shape.sequence; ++s)
+      scanToken(at, s);
   };
   workers.run(shape.batch * shape.heads, task);
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens of several texts
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Of one row of a cache, as many channels as a task has.
+struct CachedChannels {
+  const CachedConvArguments &args;
+  int64_t row, first, count;
+  const float *weights, *bias;
+
+  int64_t entry(int64_t position) const {
+    int64_t kept = args.conv.taps - 1;
+    return (row * kept + position % kept) * args.conv.channels + first;
+  }
+  /// In the order of convRow().
+  void take(int64_t token) const {
+    const CausalConvArguments &conv = args.conv;
+    int64_t position = args.places.positions[token], kept = conv.taps - 1;
+    int64_t at = token * conv.channels + first;
+    float sum[kChannels], own[kChannels], x[kChannels];
+    std::copy(bias, bias + count, sum);
+    loadRow(conv.x, at, count, own);
+    for (int64_t c = 0; c < count; ++c)
+      sum[c] += weights[kept * kChannels + c] * own[c];
+    for (int64_t back = 1; back <= std::min(kept, position); ++back) {
+      loadRow(args.cache, entry(position - back), count, x);
+      const float *w = weights + (kept - back) * kChannels;
+      for (int64_t c = 0; c < count; ++c)
+        sum[c] += w[c] * x[c];
+    }
+    storeRow(conv.y, at, count, sum);
+    storeRow(args.cache, entry(position), count, own);
+  }
+};
+
+/// Calls `visit` with the tokens of a row, in their order; row 0 has `clear` of
+/// padding, too.
+template <typename VisitFn, typename ClearFn>
+void visitRow(const StatePlaces &places, int64_t tokens, int64_t row,
+              VisitFn visit, ClearFn clear) {
+  for (int64_t t = 0; t < tokens; ++t)
+    if (places.tokenRows[t] == row)
+      visit(t);
+    else if (row == 0 && places.tokenRows[t] < 0)
+      clear(t);
+}
+
+} // namespace
+
+KernelError cachedConv(const CachedConvArguments &args, Workers &workers) {
+  const CausalConvArguments &conv = args.conv;
+  if (KernelError error = checkStatePlaces(args.places, conv.batch))
+    return error;
+  int64_t blocks = channelTasks(conv.channels);
+  auto task = [&](int64_t index, int) {
+    int64_t first = index % blocks * kChannels;
+    int64_t count = std::min(kChannels, conv.channels - first);
+    float weights[kMostTaps * kChannels], bias[kChannels] = {};
+    loadTaps(conv.w, conv.taps, first, count, weights);
+    if (conv.bias)
+      loadRow(conv.bias, first, count, bias);
+    CachedChannels channels{args, index / blocks, first, count, weights, bias};
+    visitRow(
+        args.places, conv.batch, channels.row,
+        [&](int64_t t) { channels.take(t); },
+        [&](int64_t t) {
+          const float zeros[kChannels] = {};
+          storeRow(conv.y, t * conv.channels + first, count, zeros);
+        });
+  };
+  workers.run(blocks * args.places.rows, task);
+  return nullptr;
+}
+
+KernelError cachedScan(const CachedScanArguments &args, Workers &workers) {
+  const ScanShape &shape = args.scan.shape;
+  if (KernelError error = checkStatePlaces(args.places, shape.sequence))
+    return error;
+  auto task = [&](int64_t index, int) {
+    auto *h = static_cast<float *>(args.state.data) +
+              index * shape.width * shape.state;
+    HeadScan<StateScanArguments> at(args.scan, index % shape.heads, h);
+    visitRow(
+        args.places, shape.sequence, index / shape.heads,
+        [&](int64_t t) {
+          if (args.places.positions[t] == 0)
+            at.clear();
+          scanToken(at, t);
+        },
+        [&](int64_t t) {
+          const float zeros[kMostHeadDim] = {};
+          storeRow(args.scan.y, at.inputAt(t), shape.width, zeros);
+        });
+  };
+  workers.run(args.places.rows * shape.heads, task);
   return nullptr;
 }
 

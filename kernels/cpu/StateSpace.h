@@ -27,6 +27,11 @@ causalConvGradient(const CausalConvGradientArguments &args, Workers &workers);
 /// Uses args.workspace.
 [[nodiscard]] KernelError
 stateScanGradient(const StateScanGradientArguments &args, Workers &workers);
+/// Each token's result has the bits that it has within its whole sequence.
+[[nodiscard]] KernelError cachedConv(const CachedConvArguments &args,
+                                     Workers &workers);
+[[nodiscard]] KernelError cachedScan(const CachedScanArguments &args,
+                                     Workers &workers);
 
 } // namespace hocket::kernels
 

@@ -26,6 +26,7 @@ enum class Fault : unsigned {
   Slot,       ///< outside the experts' rows
   Ranges,     ///< of experts overlap or begin before their rows
   CachePlace, ///< a token's row, position or page does not exist
+  StatePlace, ///< a token's row does not exist, or it is not its next token
   CacheCopy,  ///< a cache is not written where it is read
   End
 };

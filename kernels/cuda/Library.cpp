@@ -112,6 +112,8 @@ constexpr Row rows[] = {
     {"causal_conv_gradient", launchCausalConvGradient},
     {"state_scan", launchStateScan},
     {"state_scan_gradient", launchStateScanGradient},
+    {"cached_conv", launchCachedConv},
+    {"cached_scan", launchCachedScan},
 };
 
 } // namespace
@@ -162,8 +164,11 @@ KernelError faultText(uint32_t word) {
   case cuda::Fault::CachePlace:
     return "cached_attention: a token's row, position or page is not in the "
            "cache";
+  case cuda::Fault::StatePlace:
+    return "state space: a token's row is not in the cache, or it is not the "
+           "next token of its row";
   case cuda::Fault::CacheCopy:
-    return "cached_attention: the cache is not written in place";
+    return "a cache is not written in place";
   case cuda::Fault::End:
     break;
   }

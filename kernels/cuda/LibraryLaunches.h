@@ -111,6 +111,8 @@ KernelError launchCausalConvGradient(const CudaRequest &request,
                                      CudaCall &call);
 KernelError launchStateScan(const CudaRequest &request, CudaCall &call);
 KernelError launchStateScanGradient(const CudaRequest &request, CudaCall &call);
+KernelError launchCachedConv(const CudaRequest &request, CudaCall &call);
+KernelError launchCachedScan(const CudaRequest &request, CudaCall &call);
 
 } // namespace hocket::kernels::library
 

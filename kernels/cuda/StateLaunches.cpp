@@ -129,4 +129,45 @@ KernelError launchStateScanGradient(const CudaRequest &request,
   return addLaunch(call, heads, blocksOf(n[3], 256), 256);
 }
 
+//===----------------------------------------------------------------------===//
+// Tokens of several texts
+//===----------------------------------------------------------------------===//
+
+static constexpr const char *kCachedHeader = "CachedState.cuh";
+
+KernelError launchCachedConv(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  std::string type = cudaType(n[0]);
+  bool hasBias = request.buffers > 7;
+  LaunchText text(kCachedHeader, "cachedConv",
+                  {type, std::to_string(n[3]), hasBias ? "true" : "false"});
+  text.in("x", type, 2).in("w", type, 3);
+  if (hasBias)
+    text.in("bias", type, 6);
+  else
+    text.pass("nullptr");
+  text.in("positions", "int", 4).in("rows", "int", 5);
+  text.in("before", type, request.buffers - 1);
+  text.out("cache", type, 1).out("y", type, 0);
+  text.size("tokens", n[1]).size("channels", n[2]);
+  return addLaunch(call, text.fault(), {n[4], blocksOf(n[2], 256), 1}, 256);
+}
+
+KernelError launchCachedScan(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  std::string type = cudaType(n[0]);
+  LaunchText text(kCachedHeader, "cachedScan",
+                  {type, std::to_string(blocksOf(n[5], 32))});
+  text.in("x", type, 2).in("step", type, 3).in("inMap", type, 4);
+  text.in("outMap", type, 5).in("decay", "float", 6);
+  text.in("stepBias", "float", 7).in("skip", "float", 8);
+  text.in("positions", "int", 9).in("rows", "int", 10);
+  text.in("before", "float", 11).out("states", "float", 1).out("y", type, 0);
+  text.size("tokens", n[1]).size("heads", n[2]).size("width", n[3]);
+  text.size("groups", n[4]).size("state", n[5]);
+  text.real("least", request.floats[0]).real("most", request.floats[1]);
+  return addLaunch(call, text.fault(), {n[6] * n[2], blocksOf(n[3], 4), 1},
+                   128);
+}
+
 } // namespace hocket::kernels::library

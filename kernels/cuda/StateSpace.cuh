@@ -154,6 +154,28 @@ HOCKET_DEVICE void loadLane(const T *row, Integer state,
   }
 }
 
+/// Takes token `s` into row `p` of a head's state, of which a warp has `h`; what
+/// it gives is right in lane 0.
+template <class T, int Lanes>
+HOCKET_DEVICE float scanToken(const T *x, const T *step, const T *inMap,
+                              const T *outMap, const ScanHead &at, Integer s,
+                              Integer p, float rate, float bias, float direct,
+                              float least, float most, float (&h)[Lanes]) {
+  const ScanSizes &sizes = at.sizes;
+  StateStep own(toFloat(step[at.step(s)]) + bias, least, most);
+  float keep = expf(rate * own.size);
+  float input = toFloat(x[at.step(s) * sizes.width + p]), sum = 0;
+  float b[Lanes], c[Lanes];
+  loadLane(inMap + at.map(s), sizes.state, b);
+  loadLane(outMap + at.map(s), sizes.state, c);
+#pragma unroll
+  for (int i = 0; i < Lanes; ++i) {
+    h[i] = keep * h[i] + own.size * input * b[i];
+    sum += h[i] * c[i];
+  }
+  return reduceWarp<Add>(sum) + direct * input;
+}
+
 /// Budget: 32 registers; an iteration: 145 instructions, 6 loads, 1 store.
 template <class T, int Lanes>
 HOCKET_DEVICE void stateScan(const T *x, const T *step, const T *inMap,
@@ -169,20 +191,10 @@ HOCKET_DEVICE void stateScan(const T *x, const T *step, const T *inMap,
   float rate = -expf(decay[at.head]), bias = stepBias[at.head];
   float direct = skip[at.head], h[Lanes] = {};
   for (Integer s = 0; s < sequence; ++s) {
-    StateStep own(toFloat(step[at.step(s)]) + bias, least, most);
-    float keep = expf(rate * own.size);
-    float input = toFloat(x[at.step(s) * width + p]), sum = 0;
-    float b[Lanes], c[Lanes];
-    loadLane(inMap + at.map(s), state, b);
-    loadLane(outMap + at.map(s), state, c);
-#pragma unroll
-    for (int i = 0; i < Lanes; ++i) {
-      h[i] = keep * h[i] + own.size * input * b[i];
-      sum += h[i] * c[i];
-    }
-    sum = reduceWarp<Add>(sum);
+    float result = scanToken(x, step, inMap, outMap, at, s, p, rate, bias,
+                             direct, least, most, h);
     if (threadIdx.x % 32 == 0)
-      y[at.step(s) * width + p] = fromFloat<T>(sum + direct * input);
+      y[at.step(s) * width + p] = fromFloat<T>(result);
   }
 }
 

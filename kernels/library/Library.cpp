@@ -90,6 +90,8 @@ static constexpr LibraryOp table[] = {
     {"state_scan", 8, 8, 0, 0b1, false, stateScanSizes},
     {"state_scan_gradient", 16, 16, 0, 0b11111111, false,
      stateScanGradientSizes},
+    {"cached_conv", 7, 8, 0, 0b11, false, cachedConvSizes},
+    {"cached_scan", 12, 12, 0, 0b11, false, cachedScanSizes},
 };
 
 std::span<const LibraryOp> libraryOps() { return table; }

@@ -216,6 +216,16 @@
 ///                     workspace), dy[B, S, n, p], x, step, in map, out map,
 ///                     decay, step bias, skip
 ///                     integers, floats: as state_scan
+/// cached_conv         buffers: y[T, C] (out), cache[R, K - 1, C] (out),
+///                     x[T, C], w[C, K], positions i32[T], rows i32[T],
+///                     bias[C] (may be left out), cache (the same buffer)
+///                     integers: dtype, T, C, K (at least 2), R
+/// cached_scan         buffers: y[T, n, p] (out), state f32[R, n, p, N] (out),
+///                     x[T, n, p], step[T, n], in map[T, g, N],
+///                     out map[T, g, N], decay f32[n], step bias f32[n],
+///                     skip f32[n], positions i32[T], rows i32[T], state (the
+///                     same buffer)
+///                     integers: dtype, T, n, p, g, N, R; floats: least, most
 ///
 //===----------------------------------------------------------------------===//
 

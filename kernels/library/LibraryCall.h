@@ -116,6 +116,8 @@ CausalConvGradientArguments
 causalConvGradientArguments(const LibraryCall &call);
 StateScanArguments stateScanArguments(const LibraryCall &call);
 StateScanGradientArguments stateScanGradientArguments(const LibraryCall &call);
+CachedConvArguments cachedConvArguments(const LibraryCall &call);
+CachedScanArguments cachedScanArguments(const LibraryCall &call);
 
 } // namespace library
 } // namespace hocket::kernels

@@ -148,6 +148,8 @@ KernelError causalConvSizes(Integers n, Floats floats, Bytes bytes);
 KernelError causalConvGradientSizes(Integers n, Floats floats, Bytes bytes);
 KernelError stateScanSizes(Integers n, Floats floats, Bytes bytes);
 KernelError stateScanGradientSizes(Integers n, Floats floats, Bytes bytes);
+KernelError cachedConvSizes(Integers n, Floats floats, Bytes bytes);
+KernelError cachedScanSizes(Integers n, Floats floats, Bytes bytes);
 
 } // namespace hocket::kernels::library
 

@@ -6,6 +6,8 @@
 
 #include "kernels/library/OpSizes.h"
 
+#include <array>
+
 namespace hocket::kernels::library {
 
 //===----------------------------------------------------------------------===//
@@ -177,6 +179,78 @@ StateScanGradientArguments stateScanGradientArguments(const LibraryCall &call) {
           f32(call, 5),
           f32(call, 6),
           floatsAt(call, 7)};
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens of several texts
+//===----------------------------------------------------------------------===//
+
+/// dtype, T, C, K, R as those of a convolution of T sequences of a token.
+KernelError cachedConvSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 5, floats, 0))
+    return error;
+  const int64_t conv[] = {n[0], n[1], 1, n[2], n[3]};
+  int64_t weights = 0;
+  if (KernelError error = convSizes(conv, floats, bytes[0], weights))
+    return error;
+  int64_t element = bytesOf(typeOf(n[0]));
+  Size size;
+  bytes[1] = bytes.back() = size(element, {n[4], n[3] - 1, n[2]});
+  bytes[2] = bytes[0];
+  bytes[3] = element * weights;
+  bytes[4] = bytes[5] = size(4, {n[1]});
+  if (bytes.size() > 7)
+    bytes[6] = element * n[2];
+  return size.bad || n[3] < 2 || n[4] < 1 ? kDimension : nullptr;
+}
+
+/// dtype, T, n, p, g, N, R as those of a scan of one sequence of T tokens.
+static std::array<int64_t, 7> scanIntegers(Integers n) {
+  return {n[0], 1, n[1], n[2], n[3], n[4], n[5]};
+}
+
+KernelError cachedScanSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 7, floats, 2))
+    return error;
+  ScanBytes scan;
+  if (KernelError error = scanSizes(scanIntegers(n), floats, scan))
+    return error;
+  Size size;
+  bytes[0] = bytes[2] = scan.input;
+  bytes[1] = bytes[11] = size(4, {n[6], n[2], n[3], n[5]});
+  bytes[3] = scan.step;
+  bytes[4] = bytes[5] = scan.map;
+  bytes[6] = bytes[7] = bytes[8] = scan.numbers;
+  bytes[9] = bytes[10] = size(4, {n[1]});
+  return size.bad || n[6] < 1 ? kDimension : nullptr;
+}
+
+CachedConvArguments cachedConvArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  DType t = typeOf(n[0]);
+  CachedConvArguments args{{n[1],
+                            1,
+                            n[2],
+                            n[3],
+                            view(call, 2, t),
+                            view(call, 3, t),
+                            {},
+                            view(call, 0, t)},
+                           {n[4], ids(call, 4), ids(call, 5)},
+                           view(call, 1, t)};
+  if (call.buffers.size() > 7)
+    args.conv.bias = view(call, 6, t);
+  return args;
+}
+
+CachedScanArguments cachedScanArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  DType t = typeOf(n[0]);
+  return {{scanShape(scanIntegers(n), call.floats), view(call, 2, t),
+           view(call, 3, t), view(call, 4, t), view(call, 5, t), f32(call, 6),
+           f32(call, 7), f32(call, 8), view(call, 0, t)},
+          {n[6], ids(call, 9), ids(call, 10)},
+          f32(call, 1)};
 }
 
 } // namespace hocket::kernels::library

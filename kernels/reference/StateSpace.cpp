@@ -10,6 +10,27 @@
 #include <cmath>
 #include <vector>
 
+namespace hocket::kernels {
+
+KernelError checkStatePlaces(const StatePlaces &places, int64_t tokens) {
+  std::vector<int64_t> last(size_t(places.rows), -1); // -1: of no token yet
+  for (int64_t t = 0; t < tokens; ++t) {
+    int64_t row = places.tokenRows[t], position = places.positions[t];
+    if (row == -1)
+      continue;
+    if (row < 0 || row >= places.rows)
+      return "state space: a token's row is not in the cache";
+    if (position < 0)
+      return "state space: a token's position is negative";
+    if (last[row] >= 0 && position != last[row] + 1)
+      return "state space: a token is not the next one of its row";
+    last[row] = position;
+  }
+  return nullptr;
+}
+
+} // namespace hocket::kernels
+
 namespace hocket::kernels::reference {
 
 KernelError causalConv(const CausalConvArguments &args) {
@@ -151,20 +172,26 @@ void visitHeads(const ScanShape &shape, VisitFn visit) {
 
 } // namespace
 
+/// Takes in token `s` and stores what it gives.
+static void scanToken(const Head<StateScanArguments> &at,
+                      std::vector<double> &state, int64_t s) {
+  const ScanShape &shape = at.shape;
+  at.advance(state, s);
+  for (int64_t p = 0; p < shape.width; ++p) {
+    double sum = load(at.args.skip, at.head) * load(at.args.x, at.input(s) + p);
+    for (int64_t n = 0; n < shape.state; ++n)
+      sum += state[p * shape.state + n] * load(at.args.outMap, at.map(s) + n);
+    store(at.args.y, at.input(s) + p, sum);
+  }
+}
+
 KernelError stateScan(const StateScanArguments &args) {
   const ScanShape &shape = args.shape;
   visitHeads(shape, [&](int64_t b, int64_t h) {
     Head<StateScanArguments> at{args, shape, b, h};
     std::vector<double> state(shape.width * shape.state);
-    for (int64_t s = 0; s < shape.sequence; ++s) {
-      at.advance(state, s);
-      for (int64_t p = 0; p < shape.width; ++p) {
-        double sum = load(args.skip, h) * load(args.x, at.input(s) + p);
-        for (int64_t n = 0; n < shape.state; ++n)
-          sum += state[p * shape.state + n] * load(args.outMap, at.map(s) + n);
-        store(args.y, at.input(s) + p, sum);
-      }
-    }
+    for (int64_t s = 0; s < shape.sequence; ++s)
+      scanToken(at, state, s);
   });
   return nullptr;
 }
@@ -195,6 +222,63 @@ KernelError stateScanGradient(const StateScanGradientArguments &args) {
   write(args.ddecay, sums.decay);
   write(args.dstepBias, sums.stepBias);
   write(args.dskip, sums.skip);
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens of several texts
+//===----------------------------------------------------------------------===//
+
+KernelError cachedConv(const CachedConvArguments &args) {
+  const CausalConvArguments &conv = args.conv;
+  const StatePlaces &places = args.places;
+  if (KernelError error = checkStatePlaces(places, conv.batch))
+    return error;
+  int64_t kept = conv.taps - 1;
+  for (int64_t t = 0; t < conv.batch; ++t)
+    for (int64_t c = 0; c < conv.channels; ++c) {
+      int64_t at = t * conv.channels + c, position = places.positions[t];
+      if (places.tokenRows[t] < 0) {
+        store(conv.y, at, 0);
+        continue;
+      }
+      auto entry = [&](int64_t p) {
+        return (places.tokenRows[t] * kept + p % kept) * conv.channels + c;
+      };
+      double sum = conv.bias ? load(conv.bias, c) : 0;
+      sum += load(conv.w, c * conv.taps + kept) * load(conv.x, at);
+      for (int64_t back = 1; back <= std::min(kept, position); ++back)
+        sum += load(conv.w, c * conv.taps + kept - back) *
+               load(args.cache, entry(position - back));
+      store(conv.y, at, sum);
+      store(args.cache, entry(position), load(conv.x, at));
+    }
+  return nullptr;
+}
+
+KernelError cachedScan(const CachedScanArguments &args) {
+  const ScanShape &shape = args.scan.shape;
+  const StatePlaces &places = args.places;
+  if (KernelError error = checkStatePlaces(places, shape.sequence))
+    return error;
+  std::vector<double> state(shape.width * shape.state);
+  auto size = static_cast<int64_t>(state.size());
+  visitHeads(shape, [&](int64_t b, int64_t h) {
+    Head<StateScanArguments> at{args.scan, shape, b, h};
+    for (int64_t t = 0; t < shape.sequence; ++t) {
+      int64_t first = (places.tokenRows[t] * shape.heads + h) * size;
+      if (places.tokenRows[t] < 0) {
+        for (int64_t p = 0; p < shape.width; ++p)
+          store(args.scan.y, at.input(t) + p, 0);
+        continue;
+      }
+      for (int64_t i = 0; i < size; ++i)
+        state[i] = places.positions[t] == 0 ? 0 : load(args.state, first + i);
+      scanToken(at, state, t);
+      for (int64_t i = 0; i < size; ++i)
+        store(args.state, first + i, state[i]);
+    }
+  });
   return nullptr;
 }
 

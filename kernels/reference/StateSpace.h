@@ -62,6 +62,36 @@ struct StateScanGradientArguments {
   float *workspace = nullptr;    ///< scanWorkspace(shape) numbers
 };
 
+/// Which text each of several tokens belongs to. Token t is at positions[t] of
+/// the text in row tokenRows[t] of a cache; -1 is padding. Tokens of a row
+/// stand in the order of their positions, each one behind the last. Where a
+/// cache stands, the host knows: a text begins at position 0 with a state of
+/// zeros, and else goes on from the position behind the last one that was kept.
+struct StatePlaces {
+  int64_t rows;                         ///< of the cache
+  const int32_t *positions, *tokenRows; ///< [tokens]
+};
+
+/// Null, or what is wrong with what the host says of `tokens` tokens.
+[[nodiscard]] KernelError checkStatePlaces(const StatePlaces &places,
+                                           int64_t tokens);
+
+/// The convolution of tokens that are alone in their row. The input of the
+/// position p of a text is kept in entry p % (taps - 1) of its row, so that the
+/// cache has those of the last taps - 1 positions.
+struct CachedConvArguments {
+  CausalConvArguments conv; ///< of `batch` sequences of one token; taps >= 2
+  StatePlaces places;
+  View cache; ///< [rows, taps - 1, channels]
+};
+
+/// The recurrence of tokens that are alone in their row.
+struct CachedScanArguments {
+  StateScanArguments scan; ///< of one sequence that has all the tokens
+  StatePlaces places;
+  View state; ///< f32[rows, heads, width, state]
+};
+
 /// Numbers of f32 that kernels of the recurrence's gradient need: of each head
 /// its part of the gradients of both maps, three numbers a token, and three of
 /// each sequence.
@@ -77,6 +107,8 @@ causalConvGradient(const CausalConvGradientArguments &args);
 [[nodiscard]] KernelError stateScan(const StateScanArguments &args);
 [[nodiscard]] KernelError
 stateScanGradient(const StateScanGradientArguments &args);
+[[nodiscard]] KernelError cachedConv(const CachedConvArguments &args);
+[[nodiscard]] KernelError cachedScan(const CachedScanArguments &args);
 } // namespace reference
 
 } // namespace hocket::kernels

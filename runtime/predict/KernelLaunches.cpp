@@ -212,7 +212,8 @@ private:
   void addWork(const std::string &function, KernelLaunch &launch) const {
     if (std::optional<AttentionSizes> sizes = attentionSizesOf(call))
       addAttention(function, *sizes, launch);
-    if (function == "stateScan" || function == "stateForward")
+    if (function == "stateScan" || function == "stateForward" ||
+        function == "cachedScan")
       launch.flops = scannedStates(call) * kScanFlops;
     if (function == "stateBack")
       launch.flops = scannedStates(call) * kScanBackFlops;

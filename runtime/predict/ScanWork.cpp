@@ -8,16 +8,21 @@
 
 #include "base/ScanFlops.h"
 
+#include <array>
+
 using namespace hocket;
 
 /// Sequences, tokens, heads, the width of each, and numbers of a state (of the
-/// integers, which kernels/library/Library.h lists).
+/// integers, which kernels/library/Library.h lists); tokens of several texts
+/// are told as one number.
 double hocket::scannedStates(const program::Library &call) {
-  bool isScan = call.op() == "state_scan" || call.op() == "state_scan_gradient";
+  bool isCached = call.op() == "cached_scan";
+  bool isScan = call.op() == "state_scan" ||
+                call.op() == "state_scan_gradient" || isCached;
   if (!isScan || call.integers_size() < 7)
     return 0;
-  double states = 1;
-  for (int i : {1, 2, 3, 4, 6})
+  double states = isCached ? 1 : double(call.integers(2));
+  for (int i : isCached ? std::array{1, 2, 3, 5} : std::array{1, 3, 4, 6})
     states *= double(call.integers(i));
   return states;
 }

@@ -11,9 +11,9 @@
 
 namespace hocket {
 
-/// Numbers of states, of all tokens together, that a call of state_scan or of
-/// state_scan_gradient goes through; 0 of another op, or of one with fewer
-/// integers than it should have.
+/// Numbers of states, of all tokens together, that a call of state_scan,
+/// state_scan_gradient or cached_scan goes through; 0 of another op, or of one
+/// with fewer integers than it should have.
 double scannedStates(const program::Library &call);
 
 /// FLOPs of such a call.

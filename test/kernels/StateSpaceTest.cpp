@@ -139,5 +139,177 @@ TEST(StateScan, ItsGradientsAreTheReference) {
       });
 }
 
+//===----------------------------------------------------------------------===//
+// Tokens of several texts
+//===----------------------------------------------------------------------===//
+
+/// Tokens of one call, as texts of one length have them.
+struct Tokens {
+  std::vector<int32_t> rows, positions;
+
+  void add(int32_t row, int32_t position) {
+    rows.push_back(row);
+    positions.push_back(position);
+  }
+  int64_t count() const { return int64_t(rows.size()); }
+  StatePlaces places(int64_t of) const {
+    return {of, positions.data(), rows.data()};
+  }
+};
+
+/// Each text's next tokens in calls of `most` tokens, taken from the texts in
+/// turn and one by one, with padding behind the first of them. Text b is in row
+/// `texts - b`, so that no row 0 has one where there is a row more.
+std::vector<Tokens> callsOf(int64_t texts, int64_t sequence, int64_t most) {
+  std::vector<Tokens> calls(1);
+  for (int64_t i = 0; i < texts * sequence; ++i) {
+    // Of the even calls' texts the later ones are behind by some tokens.
+    if (calls.back().count() >= most + 1)
+      calls.emplace_back();
+    calls.back().add(int32_t(texts - i % texts), int32_t(i / texts));
+    if (calls.back().count() == 1)
+      calls.back().add(-1, 0);
+  }
+  return calls;
+}
+
+/// The rows of `from`, `width` wide, of the tokens of a call.
+Array gather(const Tokens &call, const Array &from, int64_t texts,
+             int64_t width) {
+  Array result(from.dtype(), call.count() * width);
+  int64_t sequence = from.size() / width / texts;
+  for (int64_t t = 0; t < call.count(); ++t)
+    for (int64_t c = 0; call.rows[t] >= 0 && c < width; ++c)
+      store(
+          result.view(), t * width + c,
+          from[((texts - call.rows[t]) * sequence + call.positions[t]) * width +
+               c]);
+  return result;
+}
+
+/// Puts what a call gives in its place, and expects 0 of padding.
+void scatter(const Tokens &call, const Array &from, int64_t texts,
+             int64_t width, Array &to) {
+  int64_t sequence = to.size() / width / texts;
+  for (int64_t t = 0; t < call.count(); ++t)
+    for (int64_t c = 0; c < width; ++c)
+      if (call.rows[t] < 0)
+        EXPECT_EQ(from[t * width + c], 0) << "padding";
+      else
+        store(to.view(),
+              ((texts - call.rows[t]) * sequence + call.positions[t]) * width +
+                  c,
+              from[t * width + c]);
+}
+
+template <typename RunFn>
+Array convInCalls(const CausalConvArguments &whole, const Array &x,
+                  int64_t most, RunFn run) {
+  int64_t texts = whole.batch, channels = whole.channels;
+  Array y(x.dtype(), x.size());
+  // What a row holds before its text begins is of no account.
+  Array cache =
+      randomArray(x.dtype(), (texts + 1) * (whole.taps - 1) * channels, 9, 100);
+  for (const Tokens &call : callsOf(texts, whole.sequence, most)) {
+    Array in = gather(call, x, texts, channels);
+    Array out = randomArray(x.dtype(), in.size(), 5);
+    CachedConvArguments args{whole, call.places(texts + 1), cache.view()};
+    args.conv.batch = call.count(), args.conv.sequence = 1;
+    args.conv.x = in.view(), args.conv.y = out.view();
+    EXPECT_EQ(run(args), nullptr);
+    scatter(call, out, texts, channels, y);
+  }
+  return y;
+}
+
+TEST(CachedConv, HasTheBitsOfWholeSequences) {
+  constexpr int64_t batch = 3, sequence = 13, channels = 70;
+  constexpr int64_t count = batch * sequence * channels;
+  for (DType type : kTypes)
+    for (int64_t taps : {2, 4, 8})
+      forAllWorkers([&](Workers &workers) {
+        Array x = randomArray(type, count, 1), whole(type, count);
+        Array w = randomArray(type, channels * taps, 3);
+        Array bias = randomArray(type, channels, 4);
+        CausalConvArguments args{batch,    sequence, channels,    taps,
+                                 x.view(), w.view(), bias.view(), whole.view()};
+        EXPECT_EQ(causalConv(args, workers), nullptr);
+        for (int64_t most : {1, 3, 7, 100}) {
+          Array y = convInCalls(args, x, most, [&](const auto &call) {
+            return cachedConv(call, workers);
+          });
+          EXPECT_TRUE(y.sameBits(whole)) << "in calls of " << most;
+          Array slow = convInCalls(args, x, most, [](const auto &call) {
+            return reference::cachedConv(call);
+          });
+          EXPECT_LT(relativeError(y, slow), 2 * tolerance(type));
+        }
+        return whole;
+      });
+}
+
+/// The same of the recurrence; its states are of `kept`.
+template <typename RunFn>
+Array scanInCalls(Scan &whole, DType kept, int64_t most, RunFn run) {
+  const ScanShape &shape = whole.shape;
+  int64_t texts = shape.batch, width = shape.heads * shape.width;
+  Array y(whole.y.dtype(), whole.inputs());
+  Array state = randomArray(kept, (texts + 1) * width * shape.state, 9, 100);
+  for (const Tokens &call : callsOf(texts, shape.sequence, most)) {
+    Array x = gather(call, whole.x, texts, width);
+    Array step = gather(call, whole.step, texts, shape.heads);
+    Array in = gather(call, whole.inMap, texts, shape.groups * shape.state);
+    Array out = gather(call, whole.outMap, texts, shape.groups * shape.state);
+    Array result = randomArray(whole.y.dtype(), x.size(), 5);
+    CachedScanArguments args{whole.forward(), call.places(texts + 1),
+                             state.view()};
+    StateScanArguments &scan = args.scan;
+    scan.shape.batch = 1, scan.shape.sequence = call.count();
+    scan.x = x.view(), scan.step = step.view(), scan.inMap = in.view();
+    scan.outMap = out.view(), scan.y = result.view();
+    EXPECT_EQ(run(args), nullptr);
+    scatter(call, result, texts, width, y);
+  }
+  return y;
+}
+
+TEST(CachedScan, HasTheBitsOfWholeSequences) {
+  for (const ScanShape &shape : kScans)
+    for (DType type : kTypes)
+      forAllWorkers([&](Workers &workers) {
+        Scan scan(shape, type, type), exact(shape, type, DType::F64);
+        EXPECT_EQ(stateScan(scan.forward(), workers), nullptr);
+        EXPECT_EQ(reference::stateScan(exact.forward()), nullptr);
+        for (int64_t most : {1, 3, 7, 100}) {
+          Array y = scanInCalls(scan, DType::F32, most, [&](const auto &args) {
+            return cachedScan(args, workers);
+          });
+          EXPECT_TRUE(y.sameBits(scan.y)) << "in calls of " << most;
+          Array slow =
+              scanInCalls(exact, DType::F64, most, [](const auto &args) {
+                return reference::cachedScan(args);
+              });
+          EXPECT_LT(relativeError(slow, exact.y), 1e-12);
+        }
+        return std::move(scan.y);
+      });
+}
+
+/// Both check what the host says, and say the same of it.
+TEST(CachedScan, ChecksWhatTheHostSays) {
+  auto fault = [](std::vector<int32_t> rows, std::vector<int32_t> positions) {
+    KernelError error = checkStatePlaces({2, positions.data(), rows.data()},
+                                         int64_t(rows.size()));
+    return std::string(error ? error : "");
+  };
+  EXPECT_EQ(fault({0, 1, -1, 0}, {3, 0, 0, 4}), "");
+  EXPECT_EQ(fault({2}, {0}), "state space: a token's row is not in the cache");
+  EXPECT_EQ(fault({-2}, {0}), "state space: a token's row is not in the cache");
+  EXPECT_EQ(fault({0}, {-1}), "state space: a token's position is negative");
+  for (int32_t position : {0, 3, 5})
+    EXPECT_EQ(fault({0, 1, 0}, {3, 0, position}),
+              "state space: a token is not the next one of its row");
+}
+
 } // namespace
 } // namespace hocket::kernels::test

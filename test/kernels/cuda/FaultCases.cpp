@@ -38,6 +38,39 @@ static void addCachePlaces(std::vector<FaultCase> &cases) {
   add(cuda::Fault::CacheCopy, 0, 5, 1, {});
 }
 
+/// Of state-space layers: rows that do not exist, tokens out of order, and a
+/// cache that is not written where it is read.
+static void addStatePlaces(std::vector<FaultCase> &cases) {
+  auto add = [&](cuda::Fault fault, int32_t row, int32_t position,
+                 std::vector<size_t> inPlace = {1}) {
+    Fill x = of(bf16), number = of(f32), rows = list({0, row});
+    Fill positions = list({4, position});
+    cases.push_back({{"cached_conv",
+                      {bf16, 2, 40, 4, 2},
+                      {},
+                      {},
+                      {x, x, x, x, positions, rows, x},
+                      0,
+                      inPlace},
+                     static_cast<uint32_t>(fault)});
+    cases.push_back({{"cached_scan",
+                      {bf16, 2, 2, 5, 1, 9, 2},
+                      {0, 1},
+                      {},
+                      {x, number, x, x, x, x, number, number, number, positions,
+                       rows, number},
+                      0,
+                      inPlace},
+                     static_cast<uint32_t>(fault)});
+  };
+  for (int32_t row : {-2, 2, INT32_MAX, INT32_MIN})
+    add(cuda::Fault::StatePlace, row, 5);
+  for (int32_t position : {-1, 0, 4, 6, INT32_MAX, INT32_MIN})
+    add(cuda::Fault::StatePlace, 0, position);
+  add(cuda::Fault::StatePlace, 1, -1);
+  add(cuda::Fault::CacheCopy, 0, 5, {});
+}
+
 std::vector<FaultCase> faultCases() {
   std::vector<FaultCase> cases;
   auto add = [&](cuda::Fault fault, LibraryCase call) {
@@ -88,6 +121,7 @@ std::vector<FaultCase> faultCases() {
                              {row, row, row, row, row}});
   }
   addCachePlaces(cases);
+  addStatePlaces(cases);
   for (int32_t expert : {-1, 6, INT32_MAX}) {
     Fill some = list({3, expert, 5, 0});
     add(cuda::Fault::Expert, {"expert_counts", {4, 6, 1}, {}, {}, {row, some}});

@@ -111,6 +111,8 @@ constexpr Row table[] = {
     {"state_scan", runs<reference::stateScan, stateScanArguments>},
     {"state_scan_gradient",
      runs<reference::stateScanGradient, stateScanGradientArguments>},
+    {"cached_conv", runs<reference::cachedConv, cachedConvArguments>},
+    {"cached_scan", runs<reference::cachedScan, cachedScanArguments>},
 };
 
 } // namespace

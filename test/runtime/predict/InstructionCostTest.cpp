@@ -98,6 +98,12 @@ TEST_F(InstructionCost, ScansAreCountedByTheirStates) {
   EXPECT_EQ(flops(), 12 * states);
   call->mutable_integers()->RemoveLast();
   EXPECT_EQ(flops(), 0);
+  // bf16, 8 tokens, 4 heads of 16, 2 groups, states of 32, in 3 rows.
+  call->set_op("cached_scan");
+  call->clear_integers();
+  for (int64_t integer : {2, 8, 4, 16, 2, 32, 3})
+    call->add_integers(integer);
+  EXPECT_EQ(flops(), 5 * 8 * 4 * 16 * 32);
 }
 
 TEST_F(InstructionCost, WhatIsAddedToIsReadToo) {
