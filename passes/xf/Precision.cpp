@@ -30,8 +30,9 @@ public:
 
 private:
   /// Finds what stays in f32: norm weights, rotary tables, what scores get by
-  /// distance, the logits and biases of routers, the heads' numbers of
-  /// state-space layers, and counts of labels, through views and calls.
+  /// distance, the logits and biases of routers, the heads' numbers and the
+  /// states of state-space layers, and counts of labels, through views and
+  /// calls.
   void findWide();
   void markWide(Value value);
   /// Has a router's linear layer read its input in f32, and its f32 weight.
@@ -110,6 +111,11 @@ void Narrowing::findWide() {
       for (Value numbers :
            {scan.getDecay(), scan.getStepBias(), scan.getSkip()})
         markWide(numbers);
+    } else if (auto scan = dyn_cast<CachedScanOp>(op)) {
+      for (Value numbers : {scan.getDecay(), scan.getStepBias(), scan.getSkip(),
+                            scan.getState()})
+        markWide(numbers);
+      wide.insert(scan.getNewState());
     } else if (auto loss = dyn_cast<CrossEntropyOp>(op)) {
       markWide(loss.getCount());
     }
@@ -186,16 +192,17 @@ void Narrowing::convert(func::FuncOp function) {
                         body.getTerminator()->getOperandTypes()));
 }
 
-/// A cache keeps keys and values as they are computed.
+/// A cache keeps keys, values and inputs as they are computed, and states as
+/// wide as sums are.
 void Narrowing::narrowCaches() {
-  for (auto variable : module.getOps<VariableOp>())
-    if (variable.getKind() == VariableKind::Cache)
-      variable.setType(
-          cast<RankedTensorType>(variable.getType()).clone(compute));
   module.walk([&](ReadOp read) {
     auto variable = symbols.lookup<VariableOp>(read.getVariable());
-    if (variable.getKind() == VariableKind::Cache)
-      read.getResult().setType(cast<RankedTensorType>(variable.getType()));
+    if (variable.getKind() != VariableKind::Cache ||
+        wide.contains(read.getResult()))
+      return;
+    auto narrow = cast<RankedTensorType>(variable.getType()).clone(compute);
+    variable.setType(narrow);
+    read.getResult().setType(narrow);
   });
 }
 

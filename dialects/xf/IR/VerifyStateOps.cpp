@@ -131,3 +131,58 @@ LogicalResult StateScanGradientOp::verify() {
   }
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Tokens of several texts
+//===----------------------------------------------------------------------===//
+
+/// X117, shared by both: a token is alone in its row, and is placed.
+template <typename OpT> static LogicalResult verifyPlaces(OpT op) {
+  int64_t tokens = shapeOf(op.getInput())[0],
+          length = shapeOf(op.getInput())[1];
+  if (length != 1)
+    return op.emitOpError("X117: a row has ") << length << " tokens, not 1";
+  if (failed(
+          checkShape(op, 117, "positions", op.getPositions(), {tokens, 1})) ||
+      failed(checkShape(op, 117, "rows", op.getRows(), {tokens, 1})))
+    return failure();
+  return checkSameType(op, 117, "result", op.getResult(), op.getInput());
+}
+
+LogicalResult CachedConvOp::verify() {
+  if (failed(verifyConv(*this, getInput(), getWeight())) ||
+      failed(verifyPlaces(*this)) ||
+      failed(checkRank(*this, 117, "cache", getCache(), 3)))
+    return failure();
+  int64_t channels = shapeOf(getInput())[2], taps = shapeOf(getWeight())[1];
+  if (taps < 2)
+    return emitOpError("X117: a convolution that reaches over ")
+           << taps << " token keeps nothing";
+  int64_t rows = shapeOf(getCache())[0];
+  if (failed(checkShape(*this, 117, "cache", getCache(),
+                        {rows, taps - 1, channels})) ||
+      failed(checkElement(*this, 117, "cache", getCache(),
+                          elementOf(getInput()))) ||
+      failed(checkSameType(*this, 117, "new_cache", getNewCache(), getCache())))
+    return failure();
+  if (!getBias())
+    return success();
+  if (failed(checkShape(*this, 84, "bias", getBias(), channels)))
+    return failure();
+  return checkElement(*this, 84, "bias", getBias(), elementOf(getInput()));
+}
+
+LogicalResult CachedScanOp::verify() {
+  if (failed(verifyScan(*this)) || failed(verifyPlaces(*this)) ||
+      failed(checkRank(*this, 117, "state", getState(), 4)))
+    return failure();
+  Shape input = shapeOf(getInput());
+  if (failed(checkShape(*this, 117, "state", getState(),
+                        {shapeOf(getState())[0], input[2], input[3],
+                         shapeOf(getInMap())[3]})) ||
+      failed(checkSameType(*this, 117, "new_state", getNewState(), getState())))
+    return failure();
+  if (!isWide(elementOf(getState())))
+    return emitOpError("X117: a state is of f32 or f64");
+  return success();
+}

@@ -62,10 +62,11 @@ LogicalResult VariableOp::verify() {
            << (owned ? " names its parameter in `of`" : " has no `of`");
   if ((getKind() == VariableKind::OptimizerState) != getSlot().has_value())
     return emitOpError("X43: optimizer state, and nothing else, has a `slot`");
-  if (getRole() && getKind() != VariableKind::Parameter)
+  if (getRole() && getKind() != VariableKind::Parameter &&
+      getKind() != VariableKind::Cache)
     return emitOpError("X39: a ")
            << stringifyVariableKind(getKind())
-           << " has no role of its own; only a parameter has one";
+           << " has no role of its own; only a parameter or a cache has one";
   if (getRole() && isOfExperts(*getRole()) && type.getRank() != 3)
     return emitOpError("X39: ")
            << stringifyParameterRole(*getRole())

@@ -144,6 +144,12 @@ OpCost StateScanGradientOp::getCost() {
   return scanCost(*this, kScanFlops + kScanBackFlops);
 }
 
+OpCost CachedConvOp::getCost() {
+  return elementwise(*this, getInput(),
+                     2 * static_cast<double>(shapeOf(getWeight())[1]));
+}
+OpCost CachedScanOp::getCost() { return scanCost(*this, kScanFlops); }
+
 //===----------------------------------------------------------------------===//
 // Elementwise and row by row: operations per element, as the formulas of the
 // ops' descriptions count them; a transcendental function is one.

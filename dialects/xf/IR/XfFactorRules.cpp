@@ -486,6 +486,32 @@ FactorRule StateScanGradientOp::getFactorRule() {
   return b.rule;
 }
 
+/// As for attention, devices that share tokens share the rows of the cache
+/// likewise.
+FactorRule CachedConvOp::getFactorRule() {
+  RuleBuilder b;
+  Shape input = shapeOf(getInput());
+  int64_t tokens = b.rule.add(input[0]), one = b.whole(1);
+  int64_t channel = b.rule.add(input[2]);
+  TensorFactors row{{tokens}, {one}, {channel}}, place{{tokens}, {one}};
+  TensorFactors cache{{tokens}, {b.whole(shapeOf(getCache())[1])}, {channel}};
+  b.operand(row).operand({{channel}, {b.whole(shapeOf(getWeight())[1])}});
+  b.operand(place).operand(place);
+  if (getBias())
+    b.operand({{channel}});
+  return b.operand(cache).result(row).result(cache).rule;
+}
+
+FactorRule CachedScanOp::getFactorRule() {
+  RuleBuilder b;
+  ScanFactors f = scanFactors(b, *this, FactorKind::Parallel);
+  TensorFactors place{f.input[0], f.input[1]};
+  TensorFactors state{f.input[0], f.input[2], f.input[3], f.map[3]};
+  f.addTo([&](const TensorFactors &each) { b.operand(each); });
+  b.operand(place).operand(place).operand(state);
+  return b.result(f.input).result(state).rule;
+}
+
 //===----------------------------------------------------------------------===//
 // Loss and norm
 //===----------------------------------------------------------------------===//

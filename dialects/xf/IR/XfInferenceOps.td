@@ -62,6 +62,59 @@ def Xf_CachedAttentionOp : Xf_Op<"cached_attention"> {
                       Xf_Tensor:$new_values);
 }
 
+def Xf_CachedConvOp : Xf_Op<"cached_conv"> {
+  let summary = "a convolution along texts whose last inputs a cache keeps";
+  let description = [{
+    `xf.causal_conv` of `T` tokens of several texts, each alone in its row:
+    `input[T, 1, C]`. Token `t` is at `positions[t, 0]` of the text in row
+    `rows[t, 0]` of the cache, or is padding where that is -1. The cache
+    `[R, K - 1, C]` has a slot for each of a text's last `K - 1` positions:
+    position `p` is in slot `p % (K - 1)`. The result `new_cache` is the cache with
+    the tokens' own inputs. Tokens of a text stand in the order of their positions,
+    and go on from where the cache stands; at position 0 a text begins, whatever
+    the row held before. Padding gives 0.
+
+    ```mlir
+    %y, %c1 = xf.cached_conv %x, %w, %p, %r, %b, %c : (tensor<8x1x64xf32>, tensor<64x4xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<64xf32>, tensor<4x3x64xf32>) -> (tensor<8x1x64xf32>, tensor<4x3x64xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Xf_Tensor:$weight,
+                       Xf_Ids:$positions,
+                       Xf_Ids:$rows,
+                       Optional<Xf_Tensor>:$bias,
+                       Xf_Tensor:$cache);
+  let results = (outs Xf_Tensor:$result, Xf_Tensor:$new_cache);
+}
+
+def Xf_CachedScanOp : Xf_Op<"cached_scan"> {
+  let summary = "the recurrence of a state-space layer over states of a cache";
+  let description = [{
+    `xf.state_scan` of `T` tokens of several texts, each alone in its row, which
+    `positions` and `rows` place as `xf.cached_conv` says. `state` `[R, n, p, N]`
+    holds what the last token of each text has left; a token at position 0 finds a
+    state of 0 instead. The result `new_state` holds what the tokens leave. A row
+    that no token is of keeps its state.
+
+    ```mlir
+    %y, %h1 = xf.cached_scan %x, %dt, %b, %c, %a, %tb, %d, %p, %r, %h : (tensor<8x1x6x64xf32>, tensor<8x1x6xf32>, tensor<8x1x1x16xf32>, tensor<8x1x1x16xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x6x64x16xf32>) -> (tensor<8x1x6x64xf32>, tensor<4x6x64x16xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Xf_Tensor:$step,
+                       Xf_Tensor:$in_map,
+                       Xf_Tensor:$out_map,
+                       Xf_Tensor:$decay,
+                       Xf_Tensor:$step_bias,
+                       Xf_Tensor:$skip,
+                       Xf_Ids:$positions,
+                       Xf_Ids:$rows,
+                       Xf_Tensor:$state,
+                       DefaultValuedAttr<F64Attr, "0.0">:$least,
+                       OptionalAttr<F64Attr>:$most);
+  let results = (outs Xf_Tensor:$result, Xf_Tensor:$new_state);
+}
+
 def Xf_ServeOp : Op<Xf_Dialect, "serve",
     [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "what a model that is asked runs";

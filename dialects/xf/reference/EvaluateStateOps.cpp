@@ -88,6 +88,8 @@ public:
         groups(operands[2].dim(2)), state(operands[2].dim(3)) {}
 
   void forward(ReferenceTensor &result);
+  /// Takes token `s` into the state and tells what it gives.
+  void take(std::vector<double> &h, int64_t s, ReferenceTensor &result) const;
   /// Adds to the gradients, one an operand.
   void backward(const ReferenceTensor &grad, Results &grads);
 
@@ -127,17 +129,21 @@ void HeadScan::advance(std::vector<double> &h, int64_t s) const {
           d * operands[0][inputAt(s) + p] * operands[2][mapAt(s) + n];
 }
 
+void HeadScan::take(std::vector<double> &h, int64_t s,
+                    ReferenceTensor &result) const {
+  advance(h, s);
+  for (int64_t p = 0; p < width; ++p) {
+    double sum = operands[6][head] * operands[0][inputAt(s) + p];
+    for (int64_t n = 0; n < state; ++n)
+      sum += h[p * state + n] * operands[3][mapAt(s) + n];
+    result[inputAt(s) + p] = sum;
+  }
+}
+
 void HeadScan::forward(ReferenceTensor &result) {
   std::vector<double> h(width * state);
-  for (int64_t s = 0; s < rows; ++s) {
-    advance(h, s);
-    for (int64_t p = 0; p < width; ++p) {
-      double sum = operands[6][head] * operands[0][inputAt(s) + p];
-      for (int64_t n = 0; n < state; ++n)
-        sum += h[p * state + n] * operands[3][mapAt(s) + n];
-      result[inputAt(s) + p] = sum;
-    }
-  }
+  for (int64_t s = 0; s < rows; ++s)
+    take(h, s, result);
 }
 
 void HeadScan::backward(const ReferenceTensor &grad, Results &grads) {
@@ -203,5 +209,87 @@ LogicalResult StateScanGradientOp::evaluate(EvaluationContext &,
     results.push_back(zerosOf(result.getType()));
   visitHeads(*this, operands.drop_front(),
              [&](HeadScan head) { head.backward(operands[0], results); });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens of several texts
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit` with the token, the row and the position of all but padding.
+template <typename OpT, typename VisitFn>
+static LogicalResult visitTokens(OpT op, const ReferenceTensor &positions,
+                                 const ReferenceTensor &rows, int64_t rowCount,
+                                 VisitFn visit) {
+  std::vector<int64_t> last(rowCount, -1);
+  for (int64_t t = 0; t < rows.size(); ++t) {
+    auto row = static_cast<int64_t>(rows[t]);
+    auto position = static_cast<int64_t>(positions[t]);
+    if (row == -1)
+      continue;
+    if (row < 0 || row >= rowCount || position < 0)
+      return op.emitOpError("is given a token that no row is for");
+    if (last[row] >= 0 && position != last[row] + 1)
+      return op.emitOpError("is given tokens of a row out of order");
+    last[row] = position;
+    visit(t, row, position);
+  }
+  return success();
+}
+
+LogicalResult CachedConvOp::evaluate(EvaluationContext &, Tensors operands,
+                                     Results &results) {
+  const ReferenceTensor &input = operands[0], &weight = operands[1];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  ReferenceTensor cache = operands.back();
+  int64_t channels = input.dim(2), kept = weight.dim(1) - 1;
+  auto take = [&](int64_t t, int64_t row, int64_t position) {
+    for (int64_t c = 0; c < channels; ++c) {
+      auto entry = [&](int64_t p) {
+        return (row * kept + p % kept) * channels + c;
+      };
+      double own = input[t * channels + c],
+             sum = getBias() ? operands[4][c] : 0;
+      sum += weight[c * (kept + 1) + kept] * own;
+      for (int64_t back = 1; back <= std::min(kept, position); ++back)
+        sum += weight[c * (kept + 1) + kept - back] *
+               cache[entry(position - back)];
+      result[t * channels + c] = sum;
+      cache[entry(position)] = own;
+    }
+  };
+  if (failed(visitTokens(*this, operands[2], operands[3], cache.dim(0), take)))
+    return failure();
+  results.push_back(std::move(result));
+  results.push_back(std::move(cache));
+  return success();
+}
+
+LogicalResult CachedScanOp::evaluate(EvaluationContext &, Tensors operands,
+                                     Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  ReferenceTensor states = operands[9];
+  int64_t heads = states.dim(1), size = states.dim(2) * states.dim(3);
+  std::optional<double> most;
+  if (getMost())
+    most = getMost()->convertToDouble();
+  double least = getLeast().convertToDouble();
+  auto take = [&](int64_t t, int64_t row, int64_t position) {
+    for (int64_t h = 0; h < heads; ++h) {
+      // Of the token, which is a sequence of its own.
+      HeadScan head(operands, least, most, t, h);
+      std::vector<double> state(size);
+      int64_t first = (row * heads + h) * size;
+      for (int64_t i = 0; position > 0 && i < size; ++i)
+        state[i] = states[first + i];
+      head.take(state, 0, result);
+      for (int64_t i = 0; i < size; ++i)
+        states[first + i] = state[i];
+    }
+  };
+  if (failed(visitTokens(*this, operands[7], operands[8], states.dim(0), take)))
+    return failure();
+  results.push_back(std::move(result));
+  results.push_back(std::move(states));
   return success();
 }

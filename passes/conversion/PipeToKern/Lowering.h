@@ -72,6 +72,8 @@ Values lower(mlir::OpBuilder &builder, xf::RelativeBucketsOp op);
 Values lower(mlir::OpBuilder &builder, xf::RopeTableAtOp op);
 Values lower(mlir::OpBuilder &builder, xf::RopeOp op);
 Values lower(mlir::OpBuilder &builder, xf::CachedAttentionOp op);
+Values lower(mlir::OpBuilder &builder, xf::CachedConvOp op);
+Values lower(mlir::OpBuilder &builder, xf::CachedScanOp op);
 Values lower(mlir::OpBuilder &builder, xf::MergeAttentionOp op);
 Values lower(mlir::OpBuilder &builder, xf::AttentionOp op);
 Values lower(mlir::OpBuilder &builder, xf::AttentionGradientOp op);

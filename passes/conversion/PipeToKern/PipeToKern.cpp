@@ -23,6 +23,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Rewrite/PatternApplicator.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <string>
 #include <utility>
@@ -40,6 +41,37 @@ namespace {
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//
+
+/// Empty if kernels have heads and states of these sizes.
+template <typename OpT> std::string reasonAgainstScan(OpT scan) {
+  int64_t width = scan.getInput().getType().getDimSize(3);
+  int64_t state = scan.getInMap().getType().getDimSize(3);
+  if (width <= kernels::kMostHeadDim && state <= kernels::kMostState)
+    return {};
+  return "kernels take heads of at most " +
+         std::to_string(kernels::kMostHeadDim) + " and states of at most " +
+         std::to_string(kernels::kMostState) + " numbers, not " +
+         std::to_string(width) + " and " + std::to_string(state);
+}
+
+/// Empty if kernels reach over as many tokens.
+template <typename OpT> std::string reasonAgainstConv(OpT conv) {
+  int64_t taps = conv.getWeight().getType().getDimSize(1);
+  if (taps <= kernels::kMostTaps)
+    return {};
+  return "kernels reach over at most " + std::to_string(kernels::kMostTaps) +
+         " tokens, not " + std::to_string(taps);
+}
+
+/// Why no kernel computes the state-space op `op`; empty if one may.
+std::string reasonAgainstStates(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::string>(op)
+      .Case<xf::StateScanOp, xf::CachedScanOp>(
+          [](auto scan) { return reasonAgainstScan(scan); })
+      .Case<xf::CausalConvOp, xf::CachedConvOp>(
+          [](auto conv) { return reasonAgainstConv(conv); })
+      .Default([](Operation *) { return std::string(); });
+}
 
 /// Why no kernel computes `op`, a part of whose types or sizes kernels do not
 /// have; empty if one may. Runs of positions and of rows are as many as devices
@@ -61,22 +93,8 @@ std::string reasonAgainst(Operation *op) {
              std::to_string(kernels::kCachePage) + " positions, not " +
              std::to_string(keys.getDimSize(1));
   }
-  if (auto scan = dyn_cast<xf::StateScanOp>(op)) {
-    int64_t width = scan.getInput().getType().getDimSize(3);
-    int64_t state = scan.getInMap().getType().getDimSize(3);
-    if (width > kernels::kMostHeadDim || state > kernels::kMostState)
-      return "kernels take heads of at most " +
-             std::to_string(kernels::kMostHeadDim) + " and states of at most " +
-             std::to_string(kernels::kMostState) + " numbers, not " +
-             std::to_string(width) + " and " + std::to_string(state);
-  }
-  if (auto conv = dyn_cast<xf::CausalConvOp>(op)) {
-    int64_t taps = conv.getWeight().getType().getDimSize(1);
-    if (taps > kernels::kMostTaps)
-      return "kernels reach over at most " +
-             std::to_string(kernels::kMostTaps) + " tokens, not " +
-             std::to_string(taps);
-  }
+  if (std::string reason = reasonAgainstStates(op); !reason.empty())
+    return reason;
   for (Type type : op->getResultTypes())
     if (getElementTypeOrSelf(type).isF64())
       return "f64 is for the reference evaluation only; kernels compute in "
@@ -141,10 +159,10 @@ FrozenRewritePatternSet lowerings(MLIRContext *context) {
       xf::CombineWeightGradientOp, xf::GroupedLinearOp,
       xf::GroupedLinearInputGradientOp, xf::GroupedLinearWeightGradientOp,
       xf::CausalConvOp, xf::CausalConvGradientOp, xf::StateScanOp,
-      xf::StateScanGradientOp, xf::ReshapeOp, xf::PrefixOp, xf::VariableOp,
-      xf::ReadOp, xf::WriteOp, xf::AccumulateOp, xf::InputOp, xf::OutputOp,
-      xf::TrainingOp, pipe::FragmentOp, pipe::AllReduceOp, pipe::AllGatherOp>(
-      patterns);
+      xf::StateScanGradientOp, xf::CachedConvOp, xf::CachedScanOp,
+      xf::ReshapeOp, xf::PrefixOp, xf::VariableOp, xf::ReadOp, xf::WriteOp,
+      xf::AccumulateOp, xf::InputOp, xf::OutputOp, xf::TrainingOp,
+      pipe::FragmentOp, pipe::AllReduceOp, pipe::AllGatherOp>(patterns);
   return std::move(patterns);
 }
 

@@ -56,8 +56,9 @@ static Call scanCall(OpBuilder &builder, StringRef name, OpTy op) {
   ArrayRef<int64_t> map =
       cast<RankedTensorType>(op.getInMap().getType()).getShape();
   Call call{name, Values(op.getOperands()), {}, {}};
+  unsigned first = op.getDecayMutable().getOperandNumber();
   for (Value &operand :
-       llvm::MutableArrayRef<Value>(call.operands).take_back(3))
+       llvm::MutableArrayRef<Value>(call.operands).slice(first, 3))
     operand = f32Value(builder, op.getLoc(), operand);
   call.integers = {dtypeOf(op.getInput().getType()),
                    input[0],
@@ -89,6 +90,33 @@ Values lower(OpBuilder &builder, xf::StateScanGradientOp op) {
                                                builder.getF32Type()));
   call.workspaces = 1;
   return buildCastCall(builder, op, call);
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens of several texts
+//===----------------------------------------------------------------------===//
+
+Values lower(OpBuilder &builder, xf::CachedConvOp op) {
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  auto cache = cast<RankedTensorType>(op.getCache().getType());
+  Call call{"cached_conv",
+            Values(op.getOperands()),
+            SmallVector<Type>(op->getResultTypes()),
+            {dtypeOf(input), input.getDimSize(0), input.getDimSize(2),
+             cache.getDimSize(1) + 1, cache.getDimSize(0)}};
+  call.inPlace = {-1, static_cast<int64_t>(op->getNumOperands()) - 1};
+  call.resultsFirst = true;
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::CachedScanOp op) {
+  Call call = scanCall(builder, "cached_scan", op);
+  call.integers.erase(call.integers.begin() + 2); // A token is alone.
+  call.integers.push_back(
+      cast<RankedTensorType>(op.getState().getType()).getDimSize(0));
+  call.results.assign(op->result_type_begin(), op->result_type_end());
+  call.inPlace = {-1, 9};
+  return buildCall(builder, op, call);
 }
 
 } // namespace hocket::kern

@@ -142,6 +142,20 @@ ArrayAttr Seed::reasonsAttr(MLIRContext *context) const {
   return ArrayAttr::get(context, {ArrayAttr::get(context, list)});
 }
 
+/// Pages and rows as sequences are shared out; heads as those of keys, or as
+/// what its role says. A state has its heads before their numbers.
+Seed Seeds::cache(Role role, RankedTensorType type) const {
+  MLIRContext *context = type.getContext();
+  Seed seed{Sharding::whole(type.getRank()), {}};
+  seed.sharding.dims[0] = present({AxisKind::Data, AxisKind::Expert});
+  seed.explain(ReasonKind::CachePages, context);
+  bool isState = role == xf::ParameterRole::StateInput && type.getRank() == 4;
+  seed.sharding.dims[isState ? 1 : 2] =
+      role ? tensorAxes(*role) : plan.tensor.keyHeads;
+  seed.explain(ReasonKind::CacheHeads, context);
+  return seed;
+}
+
 Seed Seeds::variable(xf::VariableOp variable, Role role,
                      bool hasWorkingCopy) const {
   auto type = cast<RankedTensorType>(variable.getType());
@@ -152,12 +166,7 @@ Seed Seeds::variable(xf::VariableOp variable, Role role,
   ReasonKind zero = ReasonKind::ZeroWeights;
   switch (variable.getKind()) {
   case xf::VariableKind::Cache:
-    // Pages as sequences are shared out, and heads as those of keys.
-    seed.sharding.dims[0] = present({AxisKind::Data, AxisKind::Expert});
-    seed.explain(ReasonKind::CachePages, context);
-    seed.sharding.dims[2] = plan.tensor.keyHeads;
-    seed.explain(ReasonKind::CacheHeads, context);
-    return seed;
+    return cache(role, type);
   case xf::VariableKind::Parameter:
     stage = hasWorkingCopy ? 1 : 3;
     if (hasWorkingCopy)

@@ -93,6 +93,7 @@ public:
   bool scattersGradients() const { return plan.zeroStage >= 2; }
 
 private:
+  Seed cache(Role role, mlir::RankedTensorType type) const;
   Sharding weight(Role role, mlir::RankedTensorType type) const;
   const Axes &tensorAxes(xf::ParameterRole role) const;
   /// Splits over `data` the first dim that it divides, else, with padding, the

@@ -134,6 +134,24 @@ static const RuleCase ruleCases[] = {
      "(tensor<2x5x4x3xf32>, tensor<2x4x5xf32>)",
      "([a, b, cd, f], [a, e, c, f], [a, e, c, f], [g, cd]) -> ([a, b, cd, f], "
      "[a, cd, b]) {a=2, b=5, c=2, d=2, e=5 whole, f=3 whole, g=7 whole}"},
+    {"%x: tensor<3x1x6xf32>, %w: tensor<6x4xf32>, %p: tensor<3x1xi32>, %b: "
+     "tensor<6xf32>, %c: tensor<3x3x6xf32>",
+     "xf.cached_conv(%x, %w, %p, %p, %b, %c) : (tensor<3x1x6xf32>, "
+     "tensor<6x4xf32>, tensor<3x1xi32>, tensor<3x1xi32>, tensor<6xf32>, "
+     "tensor<3x3x6xf32>) -> (tensor<3x1x6xf32>, tensor<3x3x6xf32>)",
+     "([a, b, c], [c, e], [a, b], [a, b], [c], [a, d, c]) -> ([a, b, c], "
+     "[a, d, c]) {a=3, b=1 whole, c=6, d=3 whole, e=4 whole}"},
+    {"%x: tensor<2x1x4x3xf32>, %d: tensor<2x1x4xf32>, %b: "
+     "tensor<2x1x2x7xf32>, %n: tensor<4xf32>, %p: tensor<2x1xi32>, %h: "
+     "tensor<2x4x3x7xf32>",
+     "xf.cached_scan(%x, %d, %b, %b, %n, %n, %n, %p, %p, %h) : "
+     "(tensor<2x1x4x3xf32>, tensor<2x1x4xf32>, tensor<2x1x2x7xf32>, "
+     "tensor<2x1x2x7xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, "
+     "tensor<2x1xi32>, tensor<2x1xi32>, tensor<2x4x3x7xf32>) -> "
+     "(tensor<2x1x4x3xf32>, tensor<2x4x3x7xf32>)",
+     "([a, b, cd, e], [a, b, cd], [a, b, c, f], [a, b, c, f], [cd], [cd], "
+     "[cd], [a, b], [a, b], [a, cd, e, f]) -> ([a, b, cd, e], [a, cd, e, f]) "
+     "{a=2, b=1 whole, c=2, d=2, e=3 whole, f=7 whole}"},
     {"%q: tensor<2x5x4x3xf32>, %p: tensor<2x5xi32>",
      "xf.attention(%q, %q, %q, %p) {causal, scale = 1.0, operandSegmentSizes = "
      "array<i32: 1, 1, 1, 1, 0, 0, 0>} : (tensor<2x5x4x3xf32>, "

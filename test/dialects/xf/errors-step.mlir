@@ -84,7 +84,7 @@ xf.training {global_batch_size = 6 : i64, micro_batch_size = 4 : i64, model_name
 
 // -----
 
-// expected-error @+1 {{X39: a state has no role of its own; only a parameter has one}}
+// expected-error @+1 {{X39: a state has no role of its own; only a parameter or a cache has one}}
 xf.variable @w : tensor<4xf32> {kind = #xf.variable_kind<state>, role = #xf.parameter_role<norm>}
 
 // -----

@@ -569,3 +569,14 @@ func.func @state_space(%x: tensor<1x6x4xbf16>, %w: tensor<4x2xbf16>, %i: tensor<
   %g:7 = xf.state_scan_gradient %y, %i, %d, %b, %b, %n, %n, %n : (tensor<1x6x2x2xbf16>, tensor<1x6x2x2xbf16>, tensor<1x6x2xbf16>, tensor<1x6x1x4xbf16>, tensor<1x6x1x4xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<1x6x2x2xbf16>, tensor<1x6x2xbf16>, tensor<1x6x1x4xbf16>, tensor<1x6x1x4xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>)
   return
 }
+
+// CHECK-LABEL: func @cached_states(
+// CHECK: %{{.*}}, %[[C:.*]] = xf.cached_conv {{.*}} -> (tensor<6x1x4xbf16>, tensor<3x2x4xbf16>)
+// CHECK: xf.cached_conv %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[C]] : {{.*}} tensor<4xbf16>, tensor<3x2x4xbf16>)
+// CHECK: xf.cached_scan {{.*}} {least = 1.000000e-03 : f64, most = 1.000000e-01 : f64} {{.*}} -> (tensor<6x1x2x3xbf16>, tensor<3x2x3x4xf32>)
+func.func @cached_states(%x: tensor<6x1x4xbf16>, %w: tensor<4x3xbf16>, %bias: tensor<4xbf16>, %c: tensor<3x2x4xbf16>, %i: tensor<6x1x2x3xbf16>, %d: tensor<6x1x2xbf16>, %b: tensor<6x1x1x4xbf16>, %n: tensor<2xf32>, %p: tensor<6x1xi32>, %h: tensor<3x2x3x4xf32>) {
+  %y, %c1 = xf.cached_conv %x, %w, %p, %p, %c : (tensor<6x1x4xbf16>, tensor<4x3xbf16>, tensor<6x1xi32>, tensor<6x1xi32>, tensor<3x2x4xbf16>) -> (tensor<6x1x4xbf16>, tensor<3x2x4xbf16>)
+  %z, %c2 = xf.cached_conv %x, %w, %p, %p, %bias, %c1 : (tensor<6x1x4xbf16>, tensor<4x3xbf16>, tensor<6x1xi32>, tensor<6x1xi32>, tensor<4xbf16>, tensor<3x2x4xbf16>) -> (tensor<6x1x4xbf16>, tensor<3x2x4xbf16>)
+  %s, %h1 = xf.cached_scan %i, %d, %b, %b, %n, %n, %n, %p, %p, %h {least = 0.001, most = 0.1} : (tensor<6x1x2x3xbf16>, tensor<6x1x2xbf16>, tensor<6x1x1x4xbf16>, tensor<6x1x1x4xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<6x1xi32>, tensor<6x1xi32>, tensor<3x2x3x4xf32>) -> (tensor<6x1x2x3xbf16>, tensor<3x2x3x4xf32>)
+  return
+}

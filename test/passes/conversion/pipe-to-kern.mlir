@@ -283,6 +283,16 @@ func.func @biased_attention(%q: tensor<2x4x4x8xf32>, %p: tensor<2x4xi32>, %table
   return %db : tensor<7x4xf32>
 }
 
+// Caches are written in place: the last result is the last operand.
+// CHECK-LABEL: func.func @cached_states
+func.func @cached_states(%x: tensor<6x1x4xbf16>, %w: tensor<4x3xbf16>, %bias: tensor<4xbf16>, %c: tensor<3x2x4xbf16>, %i: tensor<6x1x2x3xbf16>, %d: tensor<6x1x2xbf16>, %b: tensor<6x1x1x4xbf16>, %n: tensor<2xf32>, %p: tensor<6x1xi32>, %h: tensor<3x2x3x4xf32>) {
+  // CHECK: kern.library "cached_conv"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {floats = array<f64>, in_place = array<i64: -1, 5>, integers = array<i64: 2, 6, 4, 3, 3>
+  %y, %c1 = xf.cached_conv %x, %w, %p, %p, %bias, %c : (tensor<6x1x4xbf16>, tensor<4x3xbf16>, tensor<6x1xi32>, tensor<6x1xi32>, tensor<4xbf16>, tensor<3x2x4xbf16>) -> (tensor<6x1x4xbf16>, tensor<3x2x4xbf16>)
+  // CHECK: kern.library "cached_scan"({{.*}} {floats = array<f64: 1.000000e-03, 1.000000e-01>, in_place = array<i64: -1, 9>, integers = array<i64: 2, 6, 2, 3, 1, 4, 3>
+  %s, %h1 = xf.cached_scan %i, %d, %b, %b, %n, %n, %n, %p, %p, %h {least = 0.001, most = 0.1} : (tensor<6x1x2x3xbf16>, tensor<6x1x2xbf16>, tensor<6x1x1x4xbf16>, tensor<6x1x1x4xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<6x1xi32>, tensor<6x1xi32>, tensor<3x2x3x4xf32>) -> (tensor<6x1x2x3xbf16>, tensor<3x2x3x4xf32>)
+  return
+}
+
 // A shard says where it starts, and what it is a shard of.
 // CHECK-LABEL: func.func @attention_shard
 func.func @attention_shard(%q: tensor<2x4x4x8xf32>, %k: tensor<2x8x2x8xf32>, %zero: i32)
