@@ -269,7 +269,8 @@ private:
     case ReasonKind::CachePages:
       return byPlan("sequences, and pages are with theirs");
     case ReasonKind::CacheHeads:
-      return byPlan("key and value heads");
+      return byPlan(variable.findRole(symbols) ? "heads of state spaces"
+                                               : "key and value heads");
     case ReasonKind::SumsOfData:
       return "each rank adds up the gradient of its own data, and their sum is "
              "formed once a step, where the update begins";

@@ -55,12 +55,14 @@ CacheShape::of(const program::Program &program) {
   InputShape table = shapeOf(program, "decode", "table");
   InputShape tokens = shapeOf(program, "decode", "tokens");
   InputShape prompt = shapeOf(program, "prefill", "tokens");
-  if (table.own == 0 || prompt.own == 0)
+  if (tokens.own == 0 || prompt.own == 0)
     return std::optional<CacheShape>();
-  CacheShape shape{table.whole, table.whole / table.own, table.columns};
-  if (tokens.whole != table.whole || tokens.own != table.own ||
+  // Without attention there are no pages, and nobody asks for the table.
+  bool hasPages = table.own > 0;
+  CacheShape shape{tokens.whole, tokens.whole / tokens.own, table.columns};
+  if ((hasPages && (tokens.whole != table.whole || tokens.own != table.own)) ||
       prompt.own * shape.groups != prompt.whole ||
-      table.own * shape.groups != table.whole)
+      tokens.own * shape.groups != tokens.whole)
     return invalidArgument("the program's ranks share out the tokens of "
                            "'decode' and 'prefill' otherwise than its rows");
   return std::optional(shape);

@@ -51,6 +51,10 @@ std::vector<GenerateRequest> someRequests() {
   "layers: 2 hidden: 64 heads: 4 kv_heads: 2 ffn: 50 vocab_size: 61 "          \
   "max_positions: 80 norm: RMS_NORM activation: SWIGLU position: ROTARY "      \
   "bias: false tied_embeddings: false "
+#define SMALL_STATES                                                           \
+  "state_space { heads: 4 head_dim: 12 state_size: 10 groups: 2 } "            \
+  "layer_kinds { name: \"mamba\" mixer: MAMBA2 position: NONE "                \
+  "feed_forward: NO_FEED_FORWARD } "
 
 struct WriterRow {
   ModelRow model;
@@ -141,6 +145,12 @@ const WriterRow writers[] = {
                 "position: ALIBI "}, "tp=2", "", "precision: BF16"},
     {{"Experts", SMALL_LLAMA "moe { experts: 4 top_k: 2 ffn: 24 } "},
      "dp=2,ep=2", "", "precision: BF16"},
+    {{"States", SMALL_LLAMA SMALL_STATES "layer_kinds { name: \"attention\" } "
+                "pattern: \"mamba attention\" "},
+     "tp=2,dp=2", "", "precision: BF16"},
+    {{"StatesAlone", "layers: 2 hidden: 64 vocab_size: 61 max_positions: 80 norm: RMS_NORM "
+                     "position: NONE bias: false " SMALL_STATES "pattern: \"mamba\" "},
+     "pp=2", "", "precision: FP32"},
 };
 // clang-format on
 

@@ -30,6 +30,9 @@ MODELS = {
     "dropping": LLAMA + (" moe { experts: 8 top_k: 2 ffn: 64 capacity_factor: 0.75"
                          " scores: SIGMOID groups: 4 topk_groups: 2 bias_rate: 0.01"
                          " shared_experts: 1 }"),
+    "states": LLAMA + (" state_space { state_size: 64 } layer_kinds { name: 'mamba'"
+                       " mixer: MAMBA2 } layer_kinds { name: 'attention' }"
+                       " pattern: 'mamba attention'"),
     "noisy": LLAMA + (" moe { experts: 8 top_k: 2 ffn: 64 choice: SINKHORN"
                       " input_jitter: 0.01 }"),
 }  # fmt: skip
@@ -65,6 +68,8 @@ PLANS = (
     ("sloped", "--entries train,generate --set training.precision=FP32"),
     ("noisy", "--mesh dp=2"),
     ("relative", ""),
+    ("states", "--entries train,generate"),
+    ("states", "--entries train,generate --set training.precision=FP32"),
     ("experts", "--mesh dp=2,ep=2 --microbatches 2"),
     ("experts", "--mesh dp=2,cp=2,ep=4 --cp-strategy ring --zero 1"),
     ("experts", "--mesh cp=4,ep=2 --cp-strategy ring"),

@@ -355,6 +355,35 @@ class LiveModelsTest(unittest.TestCase):
                 self.assertEqual(self.computed(theirs), self.computed(again))
                 self.assertNotEqual(self.computed(theirs), self.computed(mine))
 
+    def test_states_write_the_same_text(self):
+        """Greedily, three texts in two rows, with states that are kept."""
+        words = [[5 + (7 * i * i + k) % 15 for i in range(n)] for k, n in enumerate((3, 9, 12))]
+        asked = self.folder / "prompts.txt"
+        asked.write_text("".join(" ".join(WORDS[i] for i in each) + "\n" for each in words))
+        prompts = [[2, *each, 3] for each in words]  # As WordPiece has a text.
+        for name in ("mamba2", "mamba2, one group, bounds, biases", "bamba", "nemotron_h"):
+            with self.subTest(name):
+                theirs, start = (self.folder / f"writing {name}{end}" for end in ("", " start"))
+                self.publish(*MODELS[name], theirs)
+                must("checkpoint", "import", theirs, "-o", start)
+                told = must(
+                    "generate", "--load", start, "--set", f"training.sequence_length={LENGTH}",
+                    "--rows", "2", "--tokenizer", self.words, "--prompts", asked, "--tokens", "9",
+                    "--greedy", "--ignore-eod")  # fmt: skip
+                ours = [json.loads(line)["tokens"] for line in told.splitlines()]
+                model = self.transformers.AutoModelForCausalLM.from_pretrained(
+                    theirs, dtype=self.torch.float32, attn_implementation="eager"
+                )
+                # Without its cache, with which it does not cut steps as in training.
+                written = [
+                    model.generate(self.torch.tensor([each]), max_new_tokens=9, do_sample=False,
+                                   use_cache=False)
+                    for each in prompts
+                ]  # fmt: skip
+                self.assertEqual(
+                    ours, [w[0, len(p):].tolist() for w, p in zip(written, prompts, strict=True)]
+                )  # fmt: skip
+
     def test_berts_go_in_and_out(self):
         short = ("--set", f"training.sequence_length={LENGTH}")
         sizes = {name: size for name, size in SIZES.items() if "key_value" not in name}

@@ -293,8 +293,8 @@ void ModelBuilder::takeCache(
   take(RankedTensorType::get({serving.rows, serving.tablePages},
                              builder.getI32Type()),
        "table", "training.sequence_length");
-  for (StringRef name : {"keys", "values"})
-    take(cacheType(), name, "model.kv_heads");
+  for (const LayerCache &cache : cachesOf(*kind))
+    take(cache.type, cache.name, cache.field);
 }
 
 func::FuncOp ModelBuilder::buildLayer() {
@@ -327,8 +327,10 @@ func::FuncOp ModelBuilder::buildLayer() {
   bool relative = kind->attention && isRelative();
   if (relative)
     take(relativeBiasType(), "relative_bias", "model.relative_position");
-  bool cached = kind->attention && serving.isOn;
-  if (cached)
+  SmallVector<LayerCache> caches;
+  if (serving.isOn)
+    caches = cachesOf(*kind);
+  if (!caches.empty())
     takeCache(take);
   const std::vector<Parameter> list = layerParameters(spec, *kind);
   for (const Parameter &parameter : list)
@@ -351,10 +353,11 @@ func::FuncOp ModelBuilder::buildLayer() {
   if (padded)
     keyCounts = body->getArgument(next++);
   relativeBias = relative ? body->getArgument(next++) : Value();
-  if (cached)
-    for (Value *value : {&positions, &serving.places, &serving.table,
-                         &serving.keys, &serving.values})
+  if (!caches.empty())
+    for (Value *value : {&positions, &serving.places, &serving.table})
       *value = body->getArgument(next++);
+  for (const LayerCache &cache : caches)
+    serving.caches[cache.name] = body->getArgument(next++);
   parameters.clear();
   for (const Parameter &parameter : list)
     parameters[parameter.name] = body->getArgument(next++);
@@ -362,8 +365,8 @@ func::FuncOp ModelBuilder::buildLayer() {
   for (Value extra : {routerLoss, expertCounts})
     if (extra)
       results.push_back(extra);
-  if (cached)
-    results.append({serving.keys, serving.values});
+  for (const LayerCache &cache : caches)
+    results.push_back(serving.caches[cache.name]);
   builder.create<func::ReturnOp>(location, results);
   layer.setFunctionType(
       builder.getFunctionType(types, ValueRange(results).getTypes()));
@@ -528,22 +531,22 @@ Value ModelBuilder::callLayer(int64_t index, Value input) {
     operands.push_back(keyCounts);
   if (called.attention && isRelative())
     operands.push_back(relativeBias);
-  bool cached = called.attention && serving.isOn;
-  if (cached) {
+  SmallVector<LayerCache> caches;
+  if (serving.isOn)
+    caches = cachesOf(called);
+  if (!caches.empty())
     operands.append({positions, serving.places, serving.table});
-    for (StringRef name : {"keys", "values"})
-      read(cacheName(index, name), cacheType().getShape(), "model.kv_heads");
-  }
+  for (const LayerCache &cache : caches)
+    read(cacheName(index, cache.name), cache.type.getShape(), cache.field);
   for (const Parameter &parameter : layerParameters(spec, called))
     read(layerName(index, parameter.name), parameter.shape, parameter.field);
   auto call = builder.create<func::CallOp>(
       location, layerFunctions.lookup(&called), operands);
   if (called.hasExperts())
     collectExpertResults(call, index);
-  if (cached)
-    for (unsigned i : {0, 1})
-      builder.create<xf::WriteOp>(location, call.getResult(1 + i),
-                                  cacheName(index, i ? "values" : "keys"));
+  for (auto [i, cache] : llvm::enumerate(caches))
+    builder.create<xf::WriteOp>(location, call.getResult(1 + i),
+                                cacheName(index, cache.name));
   return call.getResult(0);
 }
 

@@ -32,15 +32,12 @@ std::string spec::whyNotServed(const Spec &spec) {
   const plan::ParallelPlan plan = planOf(spec);
   if (!plan.shardings.empty())
     return "plan.shardings chooses for the ops of training alone";
-  if (hasStateSpace(spec.model()))
-    return "state-space layers keep no state from token to token yet";
   for (const ResolvedKind &kind : LayerPattern(spec.model()).kinds())
     if (kind.layers > 0 && kind.isRotary() &&
         scalesByLength(kind.model.rope(), spec.training().sequence_length()))
       return "with dynamic rope scaling and a sequence_length beyond "
              "original_max_positions a text that grows would turn the keys "
-             "that "
-             "it has";
+             "that it has";
   if (plan.cp > 1)
     return "ranks that share sequences (cp) keep no cache";
   if (spec.model().moe().has_capacity_factor())
@@ -53,36 +50,74 @@ std::string spec::whyNotServed(const Spec &spec) {
   return "";
 }
 
-RankedTensorType ModelBuilder::cacheType() const {
-  return tensor({serving.rows * serving.tablePages, pagePositions,
-                 model.kv_heads(), model.head_dim()});
+/// Attention keeps keys and values in pages; a state-space layer has a row of
+/// each of its caches for each text: of the inputs of its convolutions, and of
+/// its states.
+SmallVector<ModelBuilder::LayerCache>
+ModelBuilder::cachesOf(const ResolvedKind &of) const {
+  using Role = xf::ParameterRole;
+  SmallVector<LayerCache> caches;
+  if (of.attention) {
+    RankedTensorType type =
+        tensor({serving.rows * serving.tablePages, pagePositions,
+                model.kv_heads(), model.head_dim()});
+    caches.push_back({"keys", type, Role::Key, "model.kv_heads"});
+    caches.push_back({"values", type, Role::Value, "model.kv_heads"});
+  }
+  if (!of.stateSpace)
+    return caches;
+  const StateSpace &space = of.model.state_space();
+  int64_t kept = space.conv_width() - 1;
+  auto addInputs = [&](StringRef name, int64_t channels, Role role) {
+    if (kept > 0)
+      caches.push_back({name, tensor({serving.rows, kept, channels}), role,
+                        "model.state_space"});
+  };
+  int64_t maps = space.groups() * space.state_size();
+  addInputs("x", space.heads() * space.head_dim(), Role::StateInput);
+  addInputs("b", maps, Role::StateGroup);
+  addInputs("c", maps, Role::StateGroup);
+  caches.push_back({"state",
+                    tensor({serving.rows, space.heads(), space.head_dim(),
+                            space.state_size()}),
+                    Role::StateInput, "model.state_space"});
+  return caches;
 }
 
 void ModelBuilder::declareCaches() {
-  for (int64_t i = 0; i < model.layers(); ++i) {
-    if (!layers[i].attention)
-      continue;
-    for (StringRef name : {"keys", "values"}) {
-      std::string full = cacheName(i, name);
-      builder.create<xf::VariableOp>(at(full, "model.kv_heads"), full,
-                                     cacheType(), xf::VariableKind::Cache,
-                                     xf::InitAttr(), 0, false,
-                                     FlatSymbolRefAttr(), StringAttr(),
-                                     TypeAttr(), xf::ParameterRoleAttr());
+  MLIRContext *context = builder.getContext();
+  for (int64_t i = 0; i < model.layers(); ++i)
+    for (const LayerCache &cache : cachesOf(layers[i])) {
+      std::string full = cacheName(i, cache.name);
+      builder.create<xf::VariableOp>(
+          at(full, cache.field), full, cache.type, xf::VariableKind::Cache,
+          xf::InitAttr(), 0, false, FlatSymbolRefAttr(), StringAttr(),
+          TypeAttr(), xf::ParameterRoleAttr::get(context, cache.role));
     }
-  }
+}
+
+Value ModelBuilder::buildCachedConv(Value input, StringRef part) {
+  std::string conv = ("mixer.conv_" + part).str();
+  Value &kept = serving.caches[part];
+  auto convolved = builder.create<xf::CachedConvOp>(
+      at(conv, "model.state_space"), input.getType(), kept.getType(), input,
+      parameters.lookup(conv + ".weight"), positions, serving.places,
+      parameters.lookup(conv + ".bias"), kept);
+  kept = convolved.getNewCache();
+  return convolved.getResult();
 }
 
 Value ModelBuilder::buildCachedAttention(Value query, Value key, Value value) {
   int64_t window = kind->window() < serving.length ? kind->window() : 0;
+  Value &keys = serving.caches["keys"], &values = serving.caches["values"];
   auto attention = builder.create<xf::CachedAttentionOp>(
-      at("attention", "model.heads"), query.getType(), serving.keys.getType(),
-      serving.values.getType(), query, key, value, positions, serving.places,
-      serving.table, serving.keys, serving.values, /*first_head=*/Value(),
+      at("attention", "model.heads"), query.getType(), keys.getType(),
+      values.getType(), query, key, value, positions, serving.places,
+      serving.table, keys, values, /*first_head=*/Value(),
       builder.getI64IntegerAttr(window), real(scoreScale()),
       real(own().attention_softcap()), alibi(), builder.getI64IntegerAttr(0));
-  serving.keys = attention.getNewKeys();
-  serving.values = attention.getNewValues();
+  keys = attention.getNewKeys();
+  values = attention.getNewValues();
   return attention.getResult();
 }
 

@@ -16,9 +16,13 @@ Value ModelBuilder::buildStateInput(Value input, StringRef name, int64_t parts,
                                     int64_t width) {
   Value flat = linear(input, ("mixer." + name).str(), parts * width);
   std::string conv = ("mixer.conv_" + name).str();
-  Value convolved = builder.create<xf::CausalConvOp>(
-      at(conv, field), flat.getType(), flat,
-      parameters.lookup(conv + ".weight"), parameters.lookup(conv + ".bias"));
+  // One that sees a token alone needs no cache.
+  bool isCached = serving.isOn && own().state_space().conv_width() > 1;
+  Value convolved = isCached ? buildCachedConv(flat, name)
+                             : builder.create<xf::CausalConvOp>(
+                                   at(conv, field), flat.getType(), flat,
+                                   parameters.lookup(conv + ".weight"),
+                                   parameters.lookup(conv + ".bias"));
   Value active = activate(convolved, conv + ".activation",
                           xf::ActivationKind::Silu, field);
   return builder.create<xf::ReshapeOp>(
@@ -54,6 +58,27 @@ Value ModelBuilder::buildGatedNorm(Value gate, Value input) {
                                         weight);
 }
 
+Value ModelBuilder::buildScan(Value x, Value step, Value inMap, Value outMap) {
+  const StateSpace &space = own().state_space();
+  Location location = at("mixer.scan", field);
+  Value decay = parameters.lookup("mixer.decay");
+  Value bias = parameters.lookup("mixer.step_bias");
+  Value skip = parameters.lookup("mixer.skip");
+  FloatAttr least = real(space.step_least()), most;
+  if (space.has_step_most())
+    most = real(space.step_most());
+  if (!serving.isOn)
+    return builder.create<xf::StateScanOp>(location, x.getType(), x, step,
+                                           inMap, outMap, decay, bias, skip,
+                                           least, most);
+  Value &state = serving.caches["state"];
+  auto scan = builder.create<xf::CachedScanOp>(
+      location, x.getType(), state.getType(), x, step, inMap, outMap, decay,
+      bias, skip, positions, serving.places, state, least, most);
+  state = scan.getNewState();
+  return scan.getResult();
+}
+
 Value ModelBuilder::buildStateSpaceBranch(Value input) {
   const StateSpace &space = own().state_space();
   int64_t heads = space.heads(), inner = heads * space.head_dim();
@@ -63,11 +88,7 @@ Value ModelBuilder::buildStateSpaceBranch(Value input) {
   Value outMap =
       buildStateInput(input, "c", space.groups(), space.state_size());
   Value step = linear(input, "mixer.dt", heads);
-  Value scanned = builder.create<xf::StateScanOp>(
-      at("mixer.scan", field), x.getType(), x, step, inMap, outMap,
-      parameters.lookup("mixer.decay"), parameters.lookup("mixer.step_bias"),
-      parameters.lookup("mixer.skip"), real(space.step_least()),
-      space.has_step_most() ? real(space.step_most()) : FloatAttr());
+  Value scanned = buildScan(x, step, inMap, outMap);
   Value merged = builder.create<xf::ReshapeOp>(
       at("mixer.scan", field), tensor({batch, sequence, inner}), scanned);
   return linear(buildGatedNorm(gate, merged), "mixer.out", own().hidden());

@@ -85,6 +85,8 @@ private:
 
   //===--- State-space layers (BuildStateSpace.cpp) -----------------------===//
   mlir::Value buildStateSpaceBranch(mlir::Value input);
+  mlir::Value buildScan(mlir::Value x, mlir::Value step, mlir::Value inMap,
+                        mlir::Value outMap);
   /// The part `name` of `input`, convolved: `parts` of `width` a token.
   mlir::Value buildStateInput(mlir::Value input, llvm::StringRef name,
                               int64_t parts, int64_t width);
@@ -146,13 +148,22 @@ private:
   static std::string cacheName(int64_t layer, llvm::StringRef name) {
     return "cache." + layerName(layer, name.str());
   }
-  mlir::RankedTensorType cacheType() const;
+  /// What a layer keeps of texts from token to token.
+  struct LayerCache {
+    llvm::StringRef name;
+    mlir::RankedTensorType type;
+    xf::ParameterRole role; ///< Of what it is split like.
+    const char *field;
+  };
+  llvm::SmallVector<LayerCache> cachesOf(const ResolvedKind &of) const;
   void declareCaches();
   void takeCache(
       llvm::function_ref<void(mlir::Type, llvm::StringRef, std::string_view)>
           take);
   mlir::Value buildCachedAttention(mlir::Value query, mlir::Value key,
                                    mlir::Value value);
+  /// Of the input `part` of a state-space layer: `x`, `b` or `c`.
+  mlir::Value buildCachedConv(mlir::Value input, llvm::StringRef part);
   void outputLabels(mlir::Value input, mlir::Value labels);
   void buildServingFunction(llvm::StringRef name, int64_t tokens);
   void buildServing();
@@ -241,12 +252,13 @@ private:
   /// The same of encoders: what kind each token is of, how many keys of its
   /// sequence it sees, and of each first token whether the texts are swapped.
   mlir::Value tokenTypes, keyCounts, sentenceLabels;
-  /// Of functions that write: what `xf.cached_attention` takes, and keys and
-  /// values as the last op has left them.
+  /// Of functions that write: what `xf.cached_attention` takes, and the caches
+  /// of the layer, by name, as the last op has left them.
   struct Serving {
     bool isOn = false;
     int64_t rows = 0, length = 0, tablePages = 0;
-    mlir::Value places, table, keys, values;
+    mlir::Value places, table;
+    llvm::StringMap<mlir::Value> caches;
   } serving;
   std::string layerPrefix; ///< Of the names of layer functions.
   /// What the routers add to the loss (of a layer, then of all so far), and how
