@@ -55,6 +55,18 @@ openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
                           masked.short_sequence_probability(),
                       .sentenceOrder = spec.model().sentence_head()};
   }
+  if (training.has_span_corruption()) {
+    const spec::SpanCorruption &spans = training.span_corruption();
+    options.spans = {
+        .encoderLength =
+            static_cast<uint64_t>(training.encoder_sequence_length()),
+        .end = static_cast<int32_t>(spans.end_token()),
+        .pad = static_cast<int32_t>(spans.pad_token()),
+        .firstSentinel = static_cast<int32_t>(spans.first_sentinel()),
+        .sentinels = static_cast<uint64_t>(spans.sentinels()),
+        .noiseDensity = spans.noise_density(),
+        .meanSpanLength = spans.mean_span_length()};
+  }
   data::RunLength run;
   run.steps = static_cast<uint64_t>(training.steps());
   run.globalBatchSize = static_cast<uint64_t>(training.global_batch_size());

@@ -17,6 +17,7 @@ Status spec::checkSpec(const Spec &spec, const FieldLocations &locations) {
   checkModel(spec.model(), errors);
   checkTraining(spec, errors);
   checkEncoder(spec, errors);
+  checkSpans(spec, errors);
   checkPlan(spec, errors);
   return errors.status();
 }

@@ -37,6 +37,9 @@ void checkModel(const Model &model, ConstraintErrors &errors);
 /// S80 to S83: attention in both directions, and what goes with it.
 void checkEncoder(const Spec &spec, ConstraintErrors &errors);
 
+/// S94 and S95: an encoder before the decoder, and what both learn.
+void checkSpans(const Spec &spec, ConstraintErrors &errors);
+
 void checkTraining(const Spec &spec, ConstraintErrors &errors);
 void checkPlan(const Spec &spec, ConstraintErrors &errors);
 

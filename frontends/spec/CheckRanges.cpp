@@ -7,6 +7,7 @@
 #include "frontends/spec/Check.h"
 
 #include "dialects/plan/ParallelPlan.h"
+#include "frontends/spec/model/Sizes.h"
 #include "frontends/spec/text/FieldPath.h"
 
 #include <algorithm>
@@ -80,6 +81,12 @@ static constexpr IntegerRange integerRanges[] = {
     {"training.learning_rate.decay_samples", 1, manySteps},
     {"training.learning_rate.wsd_decay_samples", 0, manySteps},
     {"training.data.eod_token", 0, manyTokens - 2},
+    {"model.encoder.layers", 1, 1 << 16},
+    {"training.encoder_sequence_length", 4, mostEncoderTokens},
+    {"training.span_corruption.end_token", 0, manyTokens - 2},
+    {"training.span_corruption.pad_token", 0, manyTokens - 2},
+    {"training.span_corruption.first_sentinel", 0, manyTokens - 2},
+    {"training.span_corruption.sentinels", 1, 1 << 20},
     {"training.masked_lm.cls_token", 0, manyTokens - 2},
     {"training.masked_lm.sep_token", 0, manyTokens - 2},
     {"training.masked_lm.mask_token", 0, manyTokens - 2},
@@ -139,6 +146,8 @@ static constexpr RealRange realRanges[] = {
     {"training.learning_rate.minimum", 0, 1e6},
     {"training.learning_rate.warmup_fraction", 0, 1},
     {"training.clip_norm", 0, largest},
+    {"training.span_corruption.noise_density", 0, 1, RealRange::ABOVE_LEAST},
+    {"training.span_corruption.mean_span_length", 1, 1e6},
     {"training.masked_lm.probability", 0, 1, RealRange::ABOVE_LEAST},
     {"training.masked_lm.mask_share", 0, 1},
     {"training.masked_lm.random_share", 0, 1},

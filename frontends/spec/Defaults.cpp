@@ -7,6 +7,7 @@
 #include "frontends/spec/Defaults.h"
 
 #include "frontends/spec/model/LayerPattern.h"
+#include "frontends/spec/model/Sizes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -187,6 +188,19 @@ static void deriveTraining(Training &training, const Plan &plan) {
                                 std::max<int64_t>(0, rate.decay_steps()))));
 }
 
+/// Sentinels from the end of the vocabulary, and a decoder that is as long as
+/// its labels. What is out of range stays as it is, and is told of.
+static void deriveSpans(const Model &model, Training &training) {
+  if (!training.has_span_corruption())
+    return;
+  SpanCorruption &spans = *training.mutable_span_corruption();
+  if (!spans.has_first_sentinel() && model.vocab_size() > 0)
+    spans.set_first_sentinel(model.vocab_size() - 1);
+  if (!training.has_sequence_length() && hasSpanLengths(training))
+    training.set_sequence_length(
+        static_cast<int64_t>(spanLengthsOf(training).labels()));
+}
+
 void hocket::spec::fillDefaults(Spec &spec) {
   addMessages(spec);
   fillStated(spec);
@@ -197,6 +211,7 @@ void hocket::spec::fillDefaults(Spec &spec) {
   dropUsual(model);
   derivePlan(spec);
   deriveTraining(training, spec.plan());
+  deriveSpans(model, training);
   if (!training.has_sequence_length() && model.has_max_positions())
     training.set_sequence_length(model.max_positions());
   if (!model.has_max_positions() && training.has_sequence_length())

@@ -187,6 +187,10 @@ size_t inference::longestRequest(const program::Program &program) {
 
 Status inference::checkRequests(const program::Program &program,
                                 const std::vector<ScoreRequest> &requests) {
+  if (program.training().has_span_corruption())
+    return invalidArgument(
+        "the program has an encoder, and cannot be asked about tokens yet; "
+        "training measures its loss on the validation split");
   for (size_t i = 0; i < requests.size(); ++i) {
     const ScoreRequest &request = requests[i];
     std::string name = formatText("request %zu", i + 1);

@@ -33,6 +33,16 @@ hocket::datasetOptionsOf(const program::Program &program, uint64_t seed) {
                           masked.short_sequence_probability(),
                       .sentenceOrder = masked.sentence_order()};
   }
+  if (program.training().has_span_corruption()) {
+    const auto &spans = program.training().span_corruption();
+    dataset.spans = {.encoderLength = spans.encoder_sequence_length(),
+                     .end = int32_t(spans.end_token()),
+                     .pad = int32_t(spans.pad_token()),
+                     .firstSentinel = int32_t(spans.first_sentinel()),
+                     .sentinels = spans.sentinels(),
+                     .noiseDensity = spans.noise_density(),
+                     .meanSpanLength = spans.mean_span_length()};
+  }
   return dataset;
 }
 
@@ -45,7 +55,8 @@ data::DocumentMarks hocket::documentMarksOf(const program::Program &program) {
 
 bool hocket::masksLabels(const program::Program &program) {
   const program::TrainingInfo &training = program.training();
-  return training.documents().mask_loss() || training.has_masked_lm();
+  return training.documents().mask_loss() || training.has_masked_lm() ||
+         training.has_span_corruption();
 }
 
 data::RunData hocket::runDataOf(const program::Program &program,

@@ -72,6 +72,11 @@ std::vector<PlanCase> casesOfDocuments() {
   add(relativeBert, densePlans(),
       {"Dp3Zero3", "Tp4Sp", "Interleaved", "ZeroBubbleH2", "Selective"});
   add(relativeBert, contextPlans(), {"Cp2", "Cp4Ring", "Dp2Cp2AllToAll"});
+  add(twoStacks, inMicrobatches, {});
+  add(twoStacks, densePlans(),
+      {"Dp4", "Dp3Zero3", "Tp4Sp", "Selective", "Uniform2", "Block1Zero3",
+       "Auto", "Dp4Tp4SpZero3", "Zero2Buckets"});
+  add(twoStacksWithDropout, dropoutPlans(), {"Dp2Tp2Full"});
   add(dropoutOnDocuments, dropoutPlans(), {});
   add(bert, inMicrobatches, {});
   add(bert, densePlans(),

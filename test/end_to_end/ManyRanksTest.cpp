@@ -73,14 +73,17 @@ void RandomPlans::trainTheSame(const std::vector<const ModelRow *> &models,
     bool hasStates =
         std::string(model.fields).find("MAMBA2") < std::string::npos;
     std::string context = oneOf({"1", "1", "2", "4"});
-    if (hasStates) // S88
+    bool hasEncoder =
+        std::string(model.fields).find("encoder {") < std::string::npos;
+    if (hasStates || hasEncoder) // S88, S94
       context = "1";
     std::string sequence = oneOf({"", " --sequence-parallel"});
     bool isLong = context == "4";
     std::string tensor = oneOf({"1", "2", isLong ? "1" : "4"}), share = tensor;
     if (hasExperts && !sequence.empty())
       share = oneOf({tensor.c_str(), "1", tensor == "4" ? "2" : "1"});
-    std::string mesh = "pp=" + oneOf({"1", "1", isLong ? "1" : "2"}) +
+    bool isOneStage = isLong || hasEncoder;
+    std::string mesh = "pp=" + oneOf({"1", "1", isOneStage ? "1" : "2"}) +
                        ",cp=" + context + ",tp=" + tensor;
     bool spreads = context != "1" || share != tensor;
     mesh += hasExperts && random() % 2
@@ -149,6 +152,10 @@ TEST_F(RandomPlans, TrainTheSameSlopes) {
 
 TEST_F(RandomPlans, TrainTheSameRelativePositions) {
   trainTheSame({&relative, &relativeOnDocuments, &relativeBert}, 15);
+}
+
+TEST_F(RandomPlans, TrainTheSameTwoStacks) {
+  trainTheSame({&twoStacks, &twoStacksWithDropout}, 15);
 }
 
 TEST_F(RandomPlans, TrainTheSameStateSpaces) {

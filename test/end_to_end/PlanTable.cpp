@@ -154,6 +154,18 @@ const ModelRow test::bert = {
     "", MASKED};
 const ModelRow test::relativeBert = {
     "RelativeBert", RELATIVE "attention_mask: BIDIRECTIONAL ", "", MASKED};
+// Both sequences have padding.
+#define SPANS                                                                  \
+  "span_corruption { noise_density: 0.3 mean_span_length: 2 sentinels: 20 } "  \
+  "encoder_sequence_length: 24 "
+
+const ModelRow test::twoStacks = {
+    "TwoStacks", RELATIVE "encoder { layers: 3 } logit_scale: 0.3 ", "", SPANS};
+const ModelRow test::twoStacksWithDropout = {
+    "TwoStacksDropout",
+    RELATIVE "encoder { layers: 2 } kv_heads: 4 tied_embeddings: false "
+             "dropout { attention: 0.1 residual: 0.2 embedding: 0.1 } ",
+    "", SPANS};
 const ModelRow test::bertWithDropout = {
     "BertDropout", BERT "dropout { attention: 0.1 residual: 0.2 } ", "",
     MASKED};

@@ -66,6 +66,9 @@ extern const ModelRow bert, bertWithDropout;
 /// The same without types of tokens, positions being distances.
 extern const ModelRow relativeBert;
 
+/// An encoder before the decoder, trained on corrupted spans; with dropout.
+extern const ModelRow twoStacks, twoStacksWithDropout;
+
 /// Mixtures of experts with every way to keep their load even, and with none;
 /// the last of them by a loss over what is computed together.
 std::span<const ModelRow> balancedExperts();

@@ -69,6 +69,8 @@ def microbatches(samples, step):
     """The token tensors of one step."""
     first = step * training.GLOBAL_BATCH
     batch = samples[first : first + training.GLOBAL_BATCH]
+    if isinstance(batch[0], dict) and "encoder_tokens" in batch[0]:
+        return span_microbatches(batch)
     if isinstance(batch[0], dict):
         return masked_microbatches(batch)
     return torch.tensor(batch).split(2)
@@ -92,6 +94,18 @@ def masked_microbatches(batch):
     return [
         SimpleNamespace(**dict(zip(columns, parts, strict=True)), count=count)
         for parts in zip(*columns.values(), strict=True)
+    ]
+
+
+def span_microbatches(batch):
+    """Of corrupted spans, which are as long as each other."""
+    columns = {"encoder": "encoder_tokens", "tokens": "tokens", "labels": "labels"}
+    parts = [torch.tensor([row[name] for row in batch]).split(2) for name in columns.values()]
+    labels = sum(label >= 0 for row in batch for label in row["labels"])
+    count = labels / len(parts[0])
+    return [
+        SimpleNamespace(**dict(zip(columns, part, strict=True)), count=count)
+        for part in zip(*parts, strict=True)
     ]
 
 

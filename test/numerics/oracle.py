@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import eight_bits
 import state_space
+import two_stacks
 import torch
 import torch.nn.functional as F
 
@@ -67,6 +68,7 @@ class Config:
         self.norm_bias = get("norm_bias", bias and not rms)
         self.bias = bias
         self.encoder = get("attention_mask", "CAUSAL") == "BIDIRECTIONAL"
+        self.encoder_layers = get("encoder", {}).get("layers", 0)
         self.token_types = get("token_types", 0)
         self.embedding_norm = get("embedding_norm", False)
         self.final_norm = get("final_norm", True)
@@ -171,11 +173,22 @@ def parameter_shapes(config):
         add("token_type_embedding", (c.token_types, c.hidden))
     if c.embedding_norm:
         add("embedding_norm", (c.hidden,), c.norm_bias)
+    if c.encoder_layers:
+        def add_layer(layer):
+            add_norms(c, add, layer + "attention")
+            add_attention(c, add, layer + "attention.")
+            add_norms(c, add, layer + "mlp")
+            add_mlp(c, add, layer + "mlp.", c.ffn)
+
+        two_stacks.add_shapes(c, add, add_layer)
     for i, kind in enumerate(c.kinds):
         layer = f"layers.{i}."
         if kind.attention:
             add_norms(c, add, layer + "attention")
             add_attention(c, add, layer + "attention.")
+        if c.encoder_layers:
+            add_norms(c, add, layer + "cross_attention")
+            add_attention(c, add, layer + "cross_attention.")
         if kind.state_space:
             add_norms(c, add, layer + "mixer")
             state_space.add_shapes(c, add, shapes, layer + "mixer.")
@@ -371,10 +384,13 @@ class Model:
 
     def buckets(self):
         """Of each query and key."""
+        return self.buckets_of(-self.distance, self.config.encoder)
+
+    def buckets_of(self, behind, both):
         c = self.config
         return relative_buckets(
-            -self.distance,
-            c.encoder,
+            behind,
+            both,
             c.relative_position.get("buckets", 32),
             c.relative_position.get("max_distance", 128),
         )
@@ -627,6 +643,8 @@ class Model:
         return logits.float() if logits.dtype == torch.bfloat16 else logits
 
     def loss(self, weights, tokens):
+        if self.config.encoder_layers:
+            return two_stacks.loss(self, weights, tokens)
         if self.config.encoder:
             return self.masked_loss(weights, tokens)
         x = self.hidden_states(weights, tokens[:, :-1])

@@ -36,6 +36,10 @@ training {{
 MASKED = """
   masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 pad_token: 0 }
 """
+SPANS = """
+  span_corruption { noise_density: 0.3 mean_span_length: 2 sentinels: 20 }
+  encoder_sequence_length: 40
+"""
 ADAMW = """
   learning_rate { schedule: CONSTANT peak: 3e-3 }
   optimizer { adamw { beta1: 0.9 beta2: 0.95 eps: 1e-8 weight_decay: 0.1 } }
@@ -94,7 +98,10 @@ class Run:
         self.adamw = self.folder / "adamw.textproto"
         self.sgd = self.folder / "sgd.textproto"
         self.masked = "BIDIRECTIONAL" in text
+        self.spans = "encoder {" in text
         schedule = SCHEDULE + (MASKED if self.masked else "")
+        if self.spans:
+            schedule += SPANS
         self.adamw.write_text(text + schedule + ADAMW)
         self.sgd.write_text(text + schedule + SGD)
         self.data, self.programs = self.folder / "corpus", {}
@@ -174,13 +181,16 @@ class Run:
 
     def samples(self):
         """The tokens of every sample of the training run, in order; of masked
-        ones, with what they are made of."""
+        ones and those of corrupted spans, with what they are made of."""
         chosen = f"0:{STEPS * GLOBAL_BATCH}"
         lines = self.hocket(
             "data", "show", self.data, "--spec", self.adamw, "--split", "train",
             "--samples", chosen, "--json",
         ).splitlines()  # fmt: skip
         rows = [json.loads(line) for line in lines]
+        if self.spans:
+            parts = ("encoder_tokens", "tokens", "labels")
+            return [{part: row[part] for part in parts} for row in rows]
         if not self.masked:
             return [row["tokens"] for row in rows]
         parts = ("tokens", "labels", "token_types", "swapped")

@@ -78,6 +78,17 @@ void emitMaskedLm(Fields from, program::TrainingInfo::MaskedLm &to) {
   to.set_sentence_order(from.integer("sentence_order") != 0);
 }
 
+void emitSpanCorruption(Fields from,
+                        program::TrainingInfo::SpanCorruption &to) {
+  to.set_encoder_sequence_length(from.integer("encoder_sequence_length"));
+  to.set_end_token(uint32_t(from.integer("end_token")));
+  to.set_pad_token(uint32_t(from.integer("pad_token")));
+  to.set_first_sentinel(uint32_t(from.integer("first_sentinel")));
+  to.set_sentinels(uint32_t(from.integer("sentinels")));
+  to.set_noise_density(from.real("noise_density"));
+  to.set_mean_span_length(from.real("mean_span_length"));
+}
+
 /// As program.proto has it: nothing, or ", fp8 hybrid" and the recipe, unless
 /// that is the first one.
 std::string fp8Text(xf::Fp8RecipeAttr recipe) {
@@ -149,6 +160,8 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
   }
   if (auto masked = runtime.find<DictionaryAttr>("masked_lm"))
     emitMaskedLm(Fields(masked), *training->mutable_masked_lm());
+  if (auto spans = runtime.find<DictionaryAttr>("span_corruption"))
+    emitSpanCorruption(Fields(spans), *training->mutable_span_corruption());
   training->set_log_interval(runtime.integer("log_interval"));
   training->set_save_interval(runtime.integer("save_interval"));
   program.mutable_provenance()->set_spec_text(runtime.text("spec"));

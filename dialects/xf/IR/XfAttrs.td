@@ -99,7 +99,8 @@ def Xf_HostInput : Xf_Enum<"HostInput", "what the host gives a microbatch", [
   I32EnumAttrCase<"Table", 5, "table">,
   I32EnumAttrCase<"TokenTypes", 6, "token_types">,
   I32EnumAttrCase<"KeyCounts", 7, "key_counts">,
-  I32EnumAttrCase<"SentenceLabels", 8, "sentence_labels">]>;
+  I32EnumAttrCase<"SentenceLabels", 8, "sentence_labels">,
+  I32EnumAttrCase<"EncoderTokens", 9, "encoder_tokens">]>;
 def Xf_HostInputAttr : EnumAttr<Xf_Dialect, Xf_HostInput, "host_input"> {
   let assemblyFormat = "`<` $value `>`";
 }

@@ -64,6 +64,9 @@ Value ModelBuilder::buildBranches(Value input) {
   if (kind->attention)
     x = addBranch(x, "attention", AttentionBranchStream,
                   [&](Value in) { return buildAttentionBranch(in); });
+  if (encoded)
+    x = addBranch(x, "cross_attention", CrossAttentionBranchStream,
+                  [&](Value in) { return buildCrossAttentionBranch(in); });
   if (kind->stateSpace)
     x = addBranch(x, "mixer", AttentionBranchStream,
                   [&](Value in) { return buildStateSpaceBranch(in); });

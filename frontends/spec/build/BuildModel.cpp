@@ -19,7 +19,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
 
-#include <map>
 #include <vector>
 
 using namespace mlir;
@@ -99,6 +98,8 @@ void ModelBuilder::declare(const Parameter &parameter,
 void ModelBuilder::declareVariables() {
   for (const Parameter &parameter : inputParameters(spec))
     declare(parameter, parameter.name);
+  if (hasEncoder())
+    declareEncoder();
   for (int64_t i = 0; i < model.layers(); ++i) {
     for (const Parameter &parameter : layerParameters(spec, layers[i]))
       declare(parameter, layerName(i, parameter.name));
@@ -187,26 +188,36 @@ Value ModelBuilder::rotate(Value heads, StringRef name) {
       heads, ropeTable, UnitAttr());
 }
 
+Value ModelBuilder::projectHeads(Value input, const std::string &name,
+                                 int64_t positions, int64_t heads) {
+  StringRef part = StringRef(name).rsplit('.').second;
+  Value flat = linear(input, name, heads * own().head_dim());
+  flat = qkNorm(flat, part, Model::ALL_HEADS);
+  Value split = builder.create<xf::ReshapeOp>(
+      at(name, "model.head_dim"),
+      tensor({batch, positions, heads, own().head_dim()}), flat);
+  return qkNorm(split, part, Model::HEAD);
+}
+
+Value ModelBuilder::mergeHeads(Value heads, const std::string &name) {
+  Value merged = builder.create<xf::ReshapeOp>(
+      at(name, "model.heads"),
+      tensor({batch, sequence, own().heads() * own().head_dim()}), heads);
+  return linear(merged, name + ".o", own().hidden());
+}
+
 Value ModelBuilder::buildAttentionBranch(Value input) {
-  auto project = [&](StringRef name, int64_t heads) -> Value {
-    std::string full = ("attention." + name).str();
-    Value flat = linear(input, full, heads * own().head_dim());
-    flat = qkNorm(flat, name, Model::ALL_HEADS);
-    Value split = builder.create<xf::ReshapeOp>(
-        at(full, "model.head_dim"),
-        tensor({batch, sequence, heads, own().head_dim()}), flat);
-    return qkNorm(split, name, Model::HEAD);
+  auto project = [&](const char *name, int64_t heads) {
+    return projectHeads(input, std::string("attention.") + name, sequence,
+                        heads);
   };
   Value query = rotate(project("q", own().heads()), "q");
   Value key = rotate(project("k", own().kv_heads()), "k");
   Value value = project("v", own().kv_heads());
 
-  Value merged = builder.create<xf::ReshapeOp>(
-      at("attention", "model.heads"),
-      tensor({batch, sequence, own().heads() * own().head_dim()}),
-      serving.isOn ? buildCachedAttention(query, key, value)
-                   : buildAttention(query, key, value));
-  return linear(merged, "attention.o", own().hidden());
+  return mergeHeads(serving.isOn ? buildCachedAttention(query, key, value)
+                                 : buildAttention(query, key, value),
+                    "attention");
 }
 
 double ModelBuilder::scoreScale() const {
@@ -219,19 +230,29 @@ UnitAttr ModelBuilder::alibi() {
 }
 
 Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
+  AttentionForm form;
+  form.causal = own().attention_mask() == Model::CAUSAL;
   // A window that holds the whole sequence is none.
-  int64_t window = kind->window() < sequence ? kind->window() : 0;
+  form.window = kind->window() < sequence ? kind->window() : 0;
+  form.positions = seesAll()           ? keyCounts
+                   : resetsAttention() ? positions
+                                       : Value();
+  form.bias = relativeBias;
+  return createAttention(query, key, value, form);
+}
+
+Value ModelBuilder::createAttention(Value query, Value key, Value value,
+                                    const AttentionForm &form) {
   double drop = own().dropout().attention();
-  Value bound = seesAll() ? keyCounts : resetsAttention() ? positions : Value();
   return builder
       .create<xf::AttentionOp>(
-          at("attention", "model.heads"), query.getType(),
-          tensor({batch, own().heads(), sequence}), query, key, value, bound,
-          relativeBias, drop > 0 ? instance : Value(), ValueRange(),
-          seesAll() ? UnitAttr() : builder.getUnitAttr(),
-          builder.getI64IntegerAttr(window), real(scoreScale()),
+          at(form.name, "model.heads"), query.getType(),
+          tensor({batch, own().heads(), sequence}), query, key, value,
+          form.positions, form.bias, drop > 0 ? instance : Value(),
+          ValueRange(), form.causal ? builder.getUnitAttr() : UnitAttr(),
+          builder.getI64IntegerAttr(form.window), real(scoreScale()),
           real(own().attention_softcap()), alibi(), real(drop),
-          builder.getI32IntegerAttr(drop > 0 ? AttentionStream : 0),
+          builder.getI32IntegerAttr(drop > 0 ? form.stream : 0),
           builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
           DenseI64ArrayAttr(), builder.getI64IntegerAttr(0))
       .getResult();
@@ -327,6 +348,10 @@ func::FuncOp ModelBuilder::buildLayer() {
   bool relative = kind->attention && isRelative();
   if (relative)
     take(relativeBiasType(), "relative_bias", "model.relative_position");
+  bool isDecoder = own().has_encoder();
+  if (isDecoder)
+    take(tensor({batch, encoderSequence, model.hidden()}), "encoded",
+         "model.encoder");
   SmallVector<LayerCache> caches;
   if (serving.isOn)
     caches = cachesOf(*kind);
@@ -353,6 +378,7 @@ func::FuncOp ModelBuilder::buildLayer() {
   if (padded)
     keyCounts = body->getArgument(next++);
   relativeBias = relative ? body->getArgument(next++) : Value();
+  encoded = isDecoder ? body->getArgument(next++) : Value();
   if (!caches.empty())
     for (Value *value : {&positions, &serving.places, &serving.table})
       *value = body->getArgument(next++);
@@ -372,6 +398,7 @@ func::FuncOp ModelBuilder::buildLayer() {
       builder.getFunctionType(types, ValueRange(results).getTypes()));
   instance = ropeTable = positions = keyCounts = Value();
   routerBias = routerLoss = expertCounts = relativeBias = Value();
+  encoded = Value();
   return layer;
 }
 
@@ -381,6 +408,8 @@ void ModelBuilder::buildLayers() {
     if (each.layers > 0)
       layerFunctions[kind] = buildLayer();
   }
+  if (hasEncoder())
+    buildEncoderLayers();
   kind = nullptr;
 }
 
@@ -408,81 +437,7 @@ static void warnOfLength(const Model &model, int64_t sequence,
       << sequence;
 }
 
-/// What is added to the embeddings of tokens, which are of `type`.
-Value ModelBuilder::learnedPositions(RankedTensorType type) {
-  Location location = at("position_embedding", "model.max_positions");
-  Value table = parameters["position_embedding.weight"];
-  if (takesPositions())
-    return builder.create<xf::EmbeddingOp>(location, type, positions, table,
-                                           Value());
-  auto rows = tensor({sequence, model.hidden()});
-  // Ranks that share a sequence look up the positions of their own rows.
-  if (spec.plan().context_parallel() > 1)
-    return builder.create<xf::EmbeddingOp>(
-        location, rows,
-        builder.create<xf::PositionsOp>(
-            location, RankedTensorType::get({sequence}, builder.getI32Type()),
-            Value(), builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
-            builder.getI64IntegerAttr(0)),
-        table, Value());
-  if (sequence < model.max_positions())
-    return builder.create<xf::PrefixOp>(location, rows, table);
-  return table;
-}
-
-std::vector<double> ModelBuilder::frequenciesOf(const Model &rotary) const {
-  return inverseFrequencies(rotary.rope(), rotary.head_dim(),
-                            spec.training().sequence_length());
-}
-
-Value ModelBuilder::buildRopeTable(const Model &rotary) {
-  Location location = at("rope_table", "model.rope");
-  std::vector<double> values = frequenciesOf(rotary);
-  DenseF64ArrayAttr frequencies = builder.getDenseF64ArrayAttr(values);
-  auto half = static_cast<int64_t>(values.size());
-  if (takesPositions())
-    return builder.create<xf::RopeTableAtOp>(
-        location, tensor({batch, sequence, half, 2}), positions, frequencies);
-  return builder.create<xf::RopeTableOp>(
-      location, tensor({sequence, half, 2}), Value(), frequencies,
-      builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
-      builder.getI64IntegerAttr(0));
-}
-
-void ModelBuilder::buildRopeTables() {
-  std::map<std::vector<double>, Value> tables;
-  ropeTables.clear();
-  for (const ResolvedKind &each : layers.kinds()) {
-    if (each.layers == 0 || !each.isRotary())
-      continue;
-    Value &table = tables[frequenciesOf(each.model)];
-    if (!table)
-      table = buildRopeTable(each.model);
-    ropeTables[&each] = table;
-  }
-}
-
-RankedTensorType ModelBuilder::relativeBiasType() const {
-  return tensor(
-      {2 * model.relative_position().max_distance() + 1, model.heads()});
-}
-
-/// The rows of the table that distances are in the buckets of.
-Value ModelBuilder::buildRelativeBias() {
-  if (!isRelative())
-    return {};
-  Location location = at("relative_bias", "model.relative_position");
-  RankedTensorType type = relativeBiasType();
-  Value rows = builder.create<xf::RelativeBucketsOp>(
-      location, RankedTensorType::get(type.getDimSize(0), builder.getI32Type()),
-      builder.getI64IntegerAttr(model.relative_position().buckets()),
-      builder.getI64IntegerAttr(model.relative_position().max_distance()),
-      seesAll() ? builder.getUnitAttr() : UnitAttr());
-  return builder.create<xf::EmbeddingOp>(
-      location, type, rows, parameters["relative_position.weight"], Value());
-}
-
-Value ModelBuilder::embed(Value tokens) {
+Value ModelBuilder::embed(Value tokens, DropoutStream stream) {
   if (!serving.isOn)
     warnOfLength(model, sequence, at("embedding", "training.sequence_length"));
   RankedTensorType type = tensor({batch, sequence, model.hidden()});
@@ -505,17 +460,20 @@ Value ModelBuilder::embed(Value tokens) {
   }
   if (model.embedding_norm())
     x = norm(x, "embedding_norm");
-  return dropout(x, model.dropout().embedding(), EmbeddingStream,
-                 "embedding.dropout");
+  return dropout(x, model.dropout().embedding(), stream, "embedding.dropout");
 }
 
-Value ModelBuilder::callLayer(int64_t index, Value input) {
-  Location location = at(layerName(index, "layer"), "model.layers");
-  const ResolvedKind &called = layers[index];
+Value ModelBuilder::callLayer(const Stack &stack, int64_t index, Value input) {
+  auto nameOf = [&](const std::string &name) {
+    return stack.prefix + layerName(index, name);
+  };
+  Location location = at(nameOf("layer"), "model.layers");
+  const ResolvedKind &called = stack.layers[index];
   SmallVector<Value> operands{input};
   if (usesInstance())
     operands.push_back(builder.create<arith::ConstantOp>(
-        location, builder.getI32IntegerAttr(static_cast<int32_t>(index))));
+        location, builder.getI32IntegerAttr(
+                      static_cast<int32_t>(stack.firstInstance + index))));
   if (Value table = ropeTables.lookup(&called))
     operands.push_back(table);
   auto read = [&](const std::string &name, ArrayRef<int64_t> shape,
@@ -531,6 +489,8 @@ Value ModelBuilder::callLayer(int64_t index, Value input) {
     operands.push_back(keyCounts);
   if (called.attention && isRelative())
     operands.push_back(relativeBias);
+  if (called.model.has_encoder())
+    operands.push_back(encoded);
   SmallVector<LayerCache> caches;
   if (serving.isOn)
     caches = cachesOf(called);
@@ -539,7 +499,7 @@ Value ModelBuilder::callLayer(int64_t index, Value input) {
   for (const LayerCache &cache : caches)
     read(cacheName(index, cache.name), cache.type.getShape(), cache.field);
   for (const Parameter &parameter : layerParameters(spec, called))
-    read(layerName(index, parameter.name), parameter.shape, parameter.field);
+    read(nameOf(parameter.name), parameter.shape, parameter.field);
   auto call = builder.create<func::CallOp>(
       location, layerFunctions.lookup(&called), operands);
   if (called.hasExperts())
@@ -631,7 +591,9 @@ void ModelBuilder::buildForward() {
   };
   if (masksLabels())
     take(xf::HostInput::LabelCount, tensor({}),
-         seesAll() ? "training.masked_lm" : "training.data.eod_mask_loss");
+         seesAll()      ? "training.masked_lm"
+         : hasEncoder() ? "training.span_corruption"
+                        : "training.data.eod_mask_loss");
   if (takesPositions() || resetsAttention())
     take(xf::HostInput::Positions, ids,
          takesPositions() ? "training.data.reset_position_ids"
@@ -642,6 +604,10 @@ void ModelBuilder::buildForward() {
     take(xf::HostInput::KeyCounts, ids, "model.attention_mask");
   if (model.sentence_head())
     take(xf::HostInput::SentenceLabels, ids, "model.sentence_head");
+  if (hasEncoder())
+    take(xf::HostInput::EncoderTokens,
+         RankedTensorType::get({batch, encoderSequence}, builder.getI32Type()),
+         "model.encoder");
   auto forward = builder.create<func::FuncOp>(
       location, "forward", builder.getFunctionType(types, {tensor({})}));
   for (auto [i, input] : llvm::enumerate(inputs))
@@ -655,16 +621,19 @@ void ModelBuilder::buildForward() {
   sentenceLabels = xf::findHostInput(forward, xf::HostInput::SentenceLabels);
   parameters.clear();
   readVariables(inputParameters(spec));
+  if (hasEncoder())
+    encoded =
+        buildEncoder(xf::findHostInput(forward, xf::HostInput::EncoderTokens));
   Value x = embed(body->getArgument(0));
   buildRopeTables();
-  relativeBias = buildRelativeBias();
+  relativeBias = buildRelativeBias(seesAll());
   for (int64_t i = 0; i < model.layers(); ++i)
-    x = callLayer(i, x);
+    x = callLayer(decoder(), i, x);
   readVariables(outputParameters(spec));
   Value loss = buildLoss(x, body->getArgument(1));
   builder.create<func::ReturnOp>(location, loss);
   positions = labelCount = Value();
-  tokenTypes = keyCounts = sentenceLabels = relativeBias = Value();
+  tokenTypes = keyCounts = sentenceLabels = relativeBias = encoded = Value();
 }
 
 OwningOpRef<ModuleOp> ModelBuilder::build() {

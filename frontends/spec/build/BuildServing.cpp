@@ -29,6 +29,8 @@ std::string spec::whyNotServed(const Spec &spec) {
            "it, so that none can be written after another";
   if (spec.model().position() == Model::RELATIVE)
     return "caches have no position: RELATIVE yet";
+  if (spec.model().has_encoder())
+    return "no cache keeps what an encoder made yet";
   const plan::ParallelPlan plan = planOf(spec);
   if (!plan.shardings.empty())
     return "plan.shardings chooses for the ops of training alone";
@@ -155,7 +157,7 @@ void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
   Value x = embed(body->getArgument(0));
   buildRopeTables();
   for (int64_t i = 0; i < model.layers(); ++i)
-    x = callLayer(i, x);
+    x = callLayer(decoder(), i, x);
   readVariables(outputParameters(spec));
   outputLabels(x, body->getArgument(1));
   builder.create<func::ReturnOp>(location);

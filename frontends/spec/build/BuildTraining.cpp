@@ -140,6 +140,26 @@ static DictionaryAttr maskedLmAttr(const Spec &spec, Builder &builder) {
   });
 }
 
+static DictionaryAttr spanCorruptionAttr(const Training &training,
+                                         Builder &builder) {
+  const SpanCorruption &spans = training.span_corruption();
+  auto whole = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  auto real = [&](StringRef name, double value) {
+    return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
+  };
+  return builder.getDictionaryAttr({
+      whole("encoder_sequence_length", training.encoder_sequence_length()),
+      whole("end_token", spans.end_token()),
+      whole("pad_token", spans.pad_token()),
+      whole("first_sentinel", spans.first_sentinel()),
+      whole("sentinels", spans.sentinels()),
+      real("noise_density", spans.noise_density()),
+      real("mean_span_length", spans.mean_span_length()),
+  });
+}
+
 static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
   const Training &training = spec.training();
   SmallVector<NamedAttribute> entries;
@@ -165,6 +185,8 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
     add("eod_mask_loss", builder.getUnitAttr());
   if (training.has_masked_lm())
     add("masked_lm", maskedLmAttr(spec, builder));
+  if (training.has_span_corruption())
+    add("span_corruption", spanCorruptionAttr(training, builder));
   add("learning_rate", learningRateAttr(training.learning_rate(), builder));
   whole("log_interval", training.log_interval());
   whole("save_interval", training.save_interval());

@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The class behind BuildModel.h, in four sources: BuildModel.cpp,
-/// BuildExperts.cpp for layers with experts, BuildStateSpace.cpp for those of
-/// Mamba-2, and BuildServing.cpp for the functions that write.
+/// The class behind BuildModel.h, in several sources: BuildModel.cpp,
+/// BuildBranches.cpp for what a layer adds up, BuildPositions.cpp,
+/// BuildEncoder.cpp for models of two stacks, BuildExperts.cpp for layers with
+/// experts, BuildStateSpace.cpp for those of Mamba-2, and BuildServing.cpp for
+/// the functions that write.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +19,7 @@
 #include "dialects/xf/IR/Xf.h"
 #include "frontends/spec/build/BuildModel.h"
 #include "frontends/spec/model/Parameters.h"
+#include "frontends/spec/model/Sizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -31,6 +34,9 @@ enum DropoutStream : int32_t {
   AttentionBranchStream = 3,
   MlpBranchStream = 4,
   RouterStream = 5,
+  EncoderEmbeddingStream = 6,
+  CrossAttentionStream = 7,
+  CrossAttentionBranchStream = 8,
 };
 
 class ModelBuilder {
@@ -38,9 +44,11 @@ public:
   ModelBuilder(const LoadedSpec &loaded, mlir::MLIRContext &context,
                const Entries &entries)
       : spec(loaded.spec), model(loaded.spec.model()), layers(model),
+        encoder(encoderOf(model)), encoderLayers(encoder),
         locations(loaded.locations), entries(entries), builder(&context),
         f32(builder.getF32Type()),
-        sequence(loaded.spec.training().sequence_length()) {}
+        sequence(loaded.spec.training().sequence_length()),
+        encoderSequence(loaded.spec.training().encoder_sequence_length()) {}
 
   mlir::OwningOpRef<mlir::ModuleOp> build();
 
@@ -66,12 +74,26 @@ private:
   mlir::Value scaledBranch(mlir::Value result, llvm::StringRef name,
                            DropoutStream stream);
   mlir::Value buildAttentionBranch(mlir::Value input);
+  /// The linear layer `name` of `input`, of `positions` tokens, as heads.
+  mlir::Value projectHeads(mlir::Value input, const std::string &name,
+                           int64_t positions, int64_t heads);
+  mlir::Value mergeHeads(mlir::Value heads, const std::string &name);
   mlir::Value buildAttention(mlir::Value query, mlir::Value key,
                              mlir::Value value);
+  /// How one attention differs from others of a layer.
+  struct AttentionForm {
+    const char *name = "attention";
+    bool causal = true;
+    int64_t window = 0;
+    mlir::Value positions, bias;
+    DropoutStream stream = AttentionStream;
+  };
+  mlir::Value createAttention(mlir::Value query, mlir::Value key,
+                              mlir::Value value, const AttentionForm &form);
   double scoreScale() const; ///< Of attention.
   mlir::UnitAttr alibi();    ///< Whether scores fall with the distance.
   /// What scores get by distance, [distances, heads]; null where nothing.
-  mlir::Value buildRelativeBias();
+  mlir::Value buildRelativeBias(bool bothDirections);
   mlir::RankedTensorType relativeBiasType() const;
   bool isRelative() const { return model.position() == Model::RELATIVE; }
   /// `linear` is the linear layer `gate`, `up` or `down` on its operand.
@@ -82,6 +104,14 @@ private:
   mlir::Value qkNorm(mlir::Value input, llvm::StringRef name,
                      Model::QkNormScope scope);
   mlir::Value rotate(mlir::Value heads, llvm::StringRef name);
+
+  //===--- Two stacks (BuildEncoder.cpp) ----------------------------------===//
+  bool hasEncoder() const { return model.has_encoder(); }
+  void declareEncoder();
+  void buildEncoderLayers();
+  /// What the decoder attends to.
+  mlir::Value buildEncoder(mlir::Value tokens);
+  mlir::Value buildCrossAttentionBranch(mlir::Value input);
 
   //===--- State-space layers (BuildStateSpace.cpp) -----------------------===//
   mlir::Value buildStateSpaceBranch(mlir::Value input);
@@ -122,8 +152,16 @@ private:
 
   //===--- The forward function -------------------------------------------===//
   void buildForward();
-  mlir::Value embed(mlir::Value tokens);
-  mlir::Value callLayer(int64_t index, mlir::Value input);
+  mlir::Value embed(mlir::Value tokens, DropoutStream stream = EmbeddingStream);
+  /// A stack of layers: what their names begin with, and the number of the
+  /// first one's random numbers.
+  struct Stack {
+    const LayerPattern &layers;
+    std::string prefix;
+    int64_t firstInstance = 0;
+  };
+  Stack decoder() const { return {layers, "", 0}; }
+  mlir::Value callLayer(const Stack &stack, int64_t index, mlir::Value input);
   /// Keeps what a call of a layer with experts returns besides x.
   void collectExpertResults(mlir::func::CallOp call, int64_t index);
   void readVariables(const std::vector<Parameter> &list);
@@ -169,7 +207,9 @@ private:
   void buildServing();
 
   //===--- Documents that share a sequence --------------------------------===//
-  bool masksLabels() const { return data().eod_mask_loss() || seesAll(); }
+  bool masksLabels() const {
+    return data().eod_mask_loss() || seesAll() || hasEncoder();
+  }
   bool resetsAttention() const {
     return !serving.isOn && data().reset_attention_mask();
   }
@@ -224,6 +264,8 @@ private:
   const Spec &spec;
   const Model &model;
   const LayerPattern layers;
+  const Model encoder; ///< Of a model with one, else without layers.
+  const LayerPattern encoderLayers;
   const FieldLocations &locations;
   const Entries entries;
   mlir::OpBuilder builder;
@@ -231,7 +273,8 @@ private:
   /// Sequences: one at a time, as many as a plan has (xf-size-microbatch). Of
   /// functions that write, tokens.
   int64_t batch = 1;
-  int64_t sequence;
+  int64_t sequence; ///< Of the stack being built.
+  int64_t encoderSequence;
   int32_t nextRandomKey = 1;
 
   /// The kind of the layer function being built, and the model as it sees it.
@@ -244,7 +287,7 @@ private:
   // Of the function being built: parameters by name within their scope, and
   // what layers get besides.
   llvm::StringMap<mlir::Value> parameters;
-  mlir::Value ropeTable, instance, routerBias, relativeBias;
+  mlir::Value ropeTable, instance, routerBias, relativeBias, encoded;
   /// What the host gives: of each token its position in its document or, of
   /// functions that write, in its text; and of how many labels the loss is a
   /// mean. Null where they are not asked for.

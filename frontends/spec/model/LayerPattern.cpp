@@ -231,6 +231,7 @@ LayerPattern::LayerPattern(const Model &model) {
     ResolvedKind &kind = list[index];
     ++kind.layers;
     branches += kind.mixes();
+    branches += kind.model.has_encoder(); // A decoder's attention to it.
     branches += kind.feedForward != LayerKind::NO_FEED_FORWARD;
   }
   for (ResolvedKind &kind : list)

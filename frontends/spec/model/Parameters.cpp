@@ -95,7 +95,9 @@ static double residualScale(const ResolvedKind &kind) {
   return 1 / std::sqrt(static_cast<double>(kind.branches));
 }
 
-static void addAttention(ParameterList &list, const ResolvedKind &kind) {
+/// `branch` is "attention", or "cross_attention" of a decoder.
+static void addAttention(ParameterList &list, const ResolvedKind &kind,
+                         const std::string &branch = "attention") {
   const Model &model = kind.model;
   int64_t hidden = model.hidden();
   int64_t queries = model.heads() * model.head_dim();
@@ -103,11 +105,11 @@ static void addAttention(ParameterList &list, const ResolvedKind &kind) {
   bool bias = model.attention_qkv_bias();
   const char *biasField = "model.attention_qkv_bias";
   addLinear(list,
-            {"attention.q", Role::Query, queries, hidden, bias, biasField},
+            {branch + ".q", Role::Query, queries, hidden, bias, biasField},
             "model.heads");
-  addLinear(list, {"attention.k", Role::Key, keys, hidden, bias, biasField},
+  addLinear(list, {branch + ".k", Role::Key, keys, hidden, bias, biasField},
             "model.kv_heads");
-  addLinear(list, {"attention.v", Role::Value, keys, hidden, bias, biasField},
+  addLinear(list, {branch + ".v", Role::Value, keys, hidden, bias, biasField},
             "model.kv_heads");
   bool together = model.qk_norm_scope() == Model::ALL_HEADS;
   for (auto [name, width] :
@@ -117,7 +119,7 @@ static void addAttention(ParameterList &list, const ResolvedKind &kind) {
                   together ? width : model.head_dim(), list.normWeight,
                   "model.qk_norm");
   addLinear(list,
-            {"attention.o", Role::AttentionOutput, hidden, queries,
+            {branch + ".o", Role::AttentionOutput, hidden, queries,
              model.attention_out_bias(), "model.attention_out_bias"},
             "model.heads", residualScale(kind));
 }
@@ -224,6 +226,10 @@ std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,
   if (kind.attention) {
     norms("attention");
     addAttention(list, kind);
+    if (kind.model.has_encoder()) {
+      norms("cross_attention");
+      addAttention(list, kind, "cross_attention");
+    }
   }
   if (kind.stateSpace) {
     norms("mixer");
@@ -243,6 +249,26 @@ static int64_t vocabRows(const Model &model) {
   return paddedVocabSize(model).get().value_or(model.vocab_size());
 }
 
+/// Of a stack of layers.
+static void addRelativePositions(ParameterList &list, const Model &model) {
+  if (model.position() == Model::RELATIVE)
+    list.matrix("relative_position.weight", Role::RelativePositions,
+                model.relative_position().buckets(), model.heads(),
+                "model.relative_position");
+}
+
+std::vector<Parameter> hocket::spec::encoderInputParameters(const Spec &spec) {
+  ParameterList list(spec);
+  addRelativePositions(list, spec.model());
+  return std::move(list.list);
+}
+
+std::vector<Parameter> hocket::spec::encoderOutputParameters(const Spec &spec) {
+  ParameterList list(spec);
+  list.norm("final_norm", spec.model().hidden());
+  return std::move(list.list);
+}
+
 std::vector<Parameter> hocket::spec::inputParameters(const Spec &spec) {
   const Model &model = spec.model();
   ParameterList list(spec);
@@ -251,10 +277,7 @@ std::vector<Parameter> hocket::spec::inputParameters(const Spec &spec) {
   if (model.position() == Model::LEARNED)
     list.matrix("position_embedding.weight", Role::Positions,
                 model.max_positions(), model.hidden(), "model.max_positions");
-  if (model.position() == Model::RELATIVE)
-    list.matrix("relative_position.weight", Role::RelativePositions,
-                model.relative_position().buckets(), model.heads(),
-                "model.relative_position");
+  addRelativePositions(list, model);
   if (model.token_types() > 0)
     list.matrix("token_type_embedding.weight", Role::TokenTypes,
                 model.token_types(), model.hidden(), "model.token_types");
@@ -301,12 +324,23 @@ std::vector<Parameter> hocket::spec::outputParameters(const Spec &spec) {
 
 std::vector<Parameter> hocket::spec::modelParameters(const Spec &spec) {
   std::vector<Parameter> all = inputParameters(spec);
-  LayerPattern layers(spec.model());
-  for (int64_t i = 0; i < spec.model().layers(); ++i)
-    for (Parameter &parameter : layerParameters(spec, layers[i])) {
-      parameter.name = layerName(i, parameter.name);
+  auto add = [&](std::vector<Parameter> list, const std::string &prefix) {
+    for (Parameter &parameter : list) {
+      parameter.name = prefix + parameter.name;
       all.push_back(std::move(parameter));
     }
+  };
+  if (spec.model().has_encoder()) {
+    Model encoder = encoderOf(spec.model());
+    LayerPattern layers(encoder);
+    add(encoderInputParameters(spec), encoderPrefix);
+    for (int64_t i = 0; i < encoder.layers(); ++i)
+      add(layerParameters(spec, layers[i]), encoderPrefix + layerName(i, ""));
+    add(encoderOutputParameters(spec), encoderPrefix);
+  }
+  LayerPattern layers(spec.model());
+  for (int64_t i = 0; i < spec.model().layers(); ++i)
+    add(layerParameters(spec, layers[i]), layerName(i, ""));
   for (Parameter &parameter : outputParameters(spec))
     all.push_back(std::move(parameter));
   return all;

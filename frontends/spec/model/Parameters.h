@@ -26,6 +26,12 @@
 ///   layers.{i}.mlp.experts.{gate,up,down}.weight     [experts, out, in]
 ///   layers.{i}.mlp.shared.{gate,up,down}.weight      [out, in]
 ///   layers.{i}.mlp.shared_gate.weight                [1, hidden]
+/// or, in the decoder of a model with an encoder, besides
+///   layers.{i}.cross_attention_norm.{weight,bias}    [hidden]
+///   layers.{i}.cross_attention.{q,k,v,o}.{weight,bias}
+///   encoder.relative_position.weight      [buckets, heads], with RELATIVE
+///   encoder.layers.{i}.*                  as layers.{i}.*
+///   encoder.final_norm.{weight,bias}      [hidden], all three with an encoder
 ///   final_norm.{weight,bias}              [hidden]
 ///   head_transform.{weight,bias}          [hidden, hidden], [hidden]
 ///   head_norm.{weight,bias}               [hidden], both with head_transform
@@ -63,6 +69,9 @@ namespace hocket::spec {
 /// Steps of state-space layers are at first of a hundredth of this to all of it
 /// (`#xf.init`'s time_step).
 inline constexpr double mostInitialStep = 0.1;
+
+/// What the names of the encoder's parameters begin with.
+inline const std::string encoderPrefix = "encoder.";
 
 struct Parameter {
   enum class Initial { Zeros, Ones, Normal, Uniform, LogUniform, TimeStep };
@@ -105,6 +114,11 @@ struct Parameter {
 /// The parameters of a layer of `kind`, without "layers.{i}.".
 std::vector<Parameter> layerParameters(const Spec &spec,
                                        const ResolvedKind &kind);
+
+/// Those of the encoder that are of no layer, without "encoder.": before its
+/// first layer and behind the last one.
+std::vector<Parameter> encoderInputParameters(const Spec &spec);
+std::vector<Parameter> encoderOutputParameters(const Spec &spec);
 
 /// Those before the first layer: the embeddings.
 std::vector<Parameter> inputParameters(const Spec &spec);

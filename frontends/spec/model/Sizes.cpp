@@ -197,9 +197,51 @@ static CheckedSize encoderEnds(const Model &model) {
   return total;
 }
 
+bool hocket::spec::hasSpanLengths(const Training &training) {
+  const SpanCorruption &spans = training.span_corruption();
+  int64_t length = training.encoder_sequence_length();
+  return length >= 4 && length <= mostEncoderTokens &&
+         spans.noise_density() > 0 && spans.noise_density() < 1 &&
+         spans.mean_span_length() >= 1 && spans.mean_span_length() <= 1e6;
+}
+
+hocket::SpanLengths hocket::spec::spanLengthsOf(const Training &training) {
+  const SpanCorruption &spans = training.span_corruption();
+  return SpanLengths::fitting(
+      static_cast<uint64_t>(training.encoder_sequence_length()),
+      spans.noise_density(), spans.mean_span_length());
+}
+
+Model hocket::spec::encoderOf(const Model &model) {
+  Model encoder = model;
+  encoder.clear_encoder();
+  encoder.clear_layer_kinds();
+  encoder.clear_pattern();
+  encoder.set_layers(model.encoder().layers());
+  encoder.set_attention_mask(Model::BIDIRECTIONAL);
+  return encoder;
+}
+
+/// The encoder's layers with what is behind them, and the decoder's attention
+/// to it.
+static CheckedSize encoderSize(const Model &model) {
+  Model encoder = encoderOf(model);
+  CheckedSize total = normSize(model);
+  for (const ResolvedKind &kind : LayerPattern(encoder).kinds())
+    total = total + (mixerSize(kind) + feedForwardSize(kind)) * kind.layers;
+  for (const ResolvedKind &kind : LayerPattern(model).kinds())
+    total = total + mixerSize(kind) * kind.layers;
+  if (model.position() == Model::RELATIVE)
+    total = total +
+            CheckedSize(model.relative_position().buckets()) * model.heads();
+  return total;
+}
+
 CheckedSize hocket::spec::parameterCount(const Model &model) {
   CheckedSize hidden = model.hidden();
   CheckedSize total = encoderEnds(model);
+  if (model.has_encoder())
+    total = total + encoderSize(model);
   for (const ResolvedKind &kind : LayerPattern(model).kinds())
     total = total + (mixerSize(kind) + feedForwardSize(kind)) * kind.layers;
   CheckedSize table = paddedVocabSize(model) * hidden;

@@ -13,6 +13,7 @@
 #ifndef HOCKET_FRONTENDS_SPEC_MODEL_SIZES_H
 #define HOCKET_FRONTENDS_SPEC_MODEL_SIZES_H
 
+#include "base/SpanLengths.h"
 #include "frontends/spec/spec.pb.h"
 
 #include <cstdint>
@@ -81,6 +82,18 @@ CheckedSize paddedVocabSize(const Model &model);
 
 /// Trained numbers of a resolved model, padded rows included.
 CheckedSize parameterCount(const Model &model);
+
+/// The longest sequence of an encoder.
+inline constexpr int64_t mostEncoderTokens = 1 << 20;
+
+/// What a sample of corrupted spans is made of, where the encoder's length and
+/// the shares are in range.
+bool hasSpanLengths(const Training &training);
+SpanLengths spanLengthsOf(const Training &training);
+
+/// The encoder of a model as a model of its own: its layers, which see all of
+/// their sequence, and nothing beside them.
+Model encoderOf(const Model &model);
 
 } // namespace hocket::spec
 

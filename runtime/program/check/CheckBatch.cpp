@@ -16,6 +16,7 @@
 
 #include "base/CheckedMath.h"
 #include "base/Format.h"
+#include "base/SpanLengths.h"
 #include "runtime/program/Entries.h"
 #include "runtime/program/FaultList.h"
 #include "runtime/program/HostNames.h"
@@ -76,7 +77,7 @@ public:
     checkSteps();
     checkReruns();
     if (!faults.full()) // Else nobody has looked at all that it walks over.
-      checkDocuments(), checkMaskedLm();
+      checkDocuments(), checkMaskedLm(), checkSpans();
     for (auto part = boxes.begin(); part != boxes.end(); ++part) {
       const BatchPart &of = part->first;
       std::string fault = coverFault(of, part->second);
@@ -171,7 +172,8 @@ private:
     if (named.contains("positions") && !training.has_documents())
       add("is not there, and says no end of the documents that 'positions' are "
           "of");
-    bool masks = documents.mask_loss() || training.has_masked_lm();
+    bool masks = documents.mask_loss() || training.has_masked_lm() ||
+                 training.has_span_corruption();
     if (named.contains("label_count") != masks)
       add(masks ? "masks labels, of which no entry takes in how many are left"
                 : "masks no labels, and an entry takes in how many are left");
@@ -208,6 +210,42 @@ private:
       add(masked.sentence_order()
               ? "has texts swapped, of which no entry takes in the labels"
               : "swaps no texts, and an entry takes in the labels");
+  }
+
+  /// What corrupted spans are made with are tokens, and who takes in what an
+  /// encoder sees says how samples are made.
+  void checkSpans() {
+    const program::TrainingInfo &training = program.training();
+    const auto &spans = training.span_corruption();
+    auto add = [&](const std::string &text) {
+      faults.add(ProgramRule::Batch, "training.span_corruption", text);
+    };
+    if (inputsOfTraining().contains("encoder_tokens") !=
+        training.has_span_corruption())
+      return add(training.has_span_corruption()
+                     ? "is of an encoder, whose tokens no entry takes in"
+                     : "is not there, and an entry takes in 'encoder_tokens'");
+    if (!training.has_span_corruption())
+      return;
+    for (uint32_t token :
+         {spans.end_token(), spans.pad_token(), spans.first_sentinel()})
+      if (token >= program.model().vocab_size())
+        add(formatText("samples are made with token %u, of a vocabulary of "
+                       "%llu",
+                       token, wide(program.model().vocab_size())));
+    if (!(spans.noise_density() > 0 && spans.noise_density() < 1 &&
+          spans.mean_span_length() >= 1))
+      return add("has a share of noise that is not between 0 and 1, or spans "
+                 "of less than a token");
+    uint64_t length = spans.encoder_sequence_length();
+    if (length < 4 || length > uint64_t(1) << 30)
+      return add("has an encoder of fewer than 4 tokens, or too many");
+    SpanLengths lengths = SpanLengths::fitting(length, spans.noise_density(),
+                                               spans.mean_span_length());
+    if (lengths.labels() > program.model().sequence_length() ||
+        lengths.spans > spans.sentinels() ||
+        lengths.spans > uint64_t(spans.first_sentinel()) + 1)
+      add("has more labels than a sequence, or more spans than sentinels");
   }
 
   /// What is of each token of an entry that writes is of as many.
@@ -287,6 +325,9 @@ private:
   /// Of entries that write, those of the host instruction of this name that
   /// reaches farthest.
   Extent extentOf(const BatchPart &part) const {
+    if (!isServingEntry(part.entry) && part.name == "encoder_tokens")
+      return {batch,
+              program.training().span_corruption().encoder_sequence_length()};
     if (!isServingEntry(part.entry))
       return {batch, sequence};
     Extent extent{0, 0};

@@ -110,6 +110,8 @@ Status StepHost::provideBatch(const HostInput &input,
     return provideRows(
         input, data::positionsOf({}, batch.tokens, batch.sequenceLength),
         batch.sequenceLength, data);
+  if (input.name == "encoder_tokens" && !batch.encoderTokens.empty())
+    return provideRows(input, batch.encoderTokens, batch.encoderLength, data);
   const std::vector<int32_t> *from = rowsOf(batch, input.name);
   if (!from || from->size() != batch.tokens.size())
     return invalidArgument("the program asks for '" + input.name +

@@ -47,8 +47,9 @@ TEST_P(BadTexts, AreExplained) {
 const BadText badTexts[] = {
     {"model { layerz: 3 }", "a.textproto:1:9: S1: model has no field "
                             "\"layerz\"; did you mean layers?"},
-    {"layers: 3", "a.textproto:1:1: S1: a spec has no field \"layers\"; did "
-                  "you mean model.layers or plan.layers_per_stage?"},
+    {"layers: 3",
+     "a.textproto:1:1: S1: a spec has no field \"layers\"; did "
+     "you mean model.layers, model.encoder.layers or plan.layers_per_stage?"},
     {"model { activation: gelu }",
      "a.textproto:1:21: S1: activation cannot be gelu; write GELU"},
     {"model { layers: \"x\" }",
@@ -75,7 +76,8 @@ const BadText badTexts[] = {
      "dropout, initializer, "
      "moe, state_space, layer_kinds, pattern, attention_mask, token_types, "
      "embedding_norm, "
-     "final_norm, head_transform, head_bias or sentence_head"},
+     "final_norm, head_transform, head_bias, "
+     "sentence_head or encoder"},
     {"training { optimizer { adamw {} sgd {} } }",
      "a.textproto:1:37: S1: Field \"sgd\" is specified along with field "
      "\"adamw\", another member of oneof \"kind\"."},
@@ -163,6 +165,29 @@ const BadText badTexts[] = {
      "a.textproto:2:26: S93: all layers have one table of relative positions; "
      "write model.position: RELATIVE, and leave position out in "
      "model.layer_kinds[0]"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 "
+     "encoder { layers: 1 } }",
+     "a.textproto:1:70: S94: a model with an encoder learns corrupted spans; "
+     "write training.span_corruption { }, or leave encoder out\n"
+     "a.textproto:1:1: S94: positions of two stacks are distances; write "
+     "position: RELATIVE or NONE"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 }\n"
+     "training { span_corruption { } encoder_sequence_length: 9 }",
+     "a.textproto:2:12: S94: corrupted spans are told by a decoder of what an "
+     "encoder saw; write model.encoder, or leave span_corruption out\n"
+     "a.textproto:2:32: S94: the model has no encoder; write model.encoder, or "
+     "leave encoder_sequence_length out"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 position: NONE\n"
+     "  encoder { layers: 1 } }\n"
+     "training { sequence_length: 3 encoder_sequence_length: 16\n"
+     "  span_corruption { first_sentinel: 9 sentinels: 1 noise_density: 0.5 } "
+     "}",
+     "a.textproto:4:21: S95: training.span_corruption.first_sentinel is 9; "
+     "write a token of the vocabulary, below 9\n"
+     "a.textproto:3:12: S95: a sample has 17 labels, and "
+     "training.sequence_length is 3; write at least 17, or leave it out\n"
+     "a.textproto:4:39: S95: a sample has 4 spans, of a sentinel each; write "
+     "more sentinels, or a larger mean_span_length"},
     {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16\n"
      "activation: SWIGLU head_transform: true }",
      "a.textproto:2:20: S83: head_transform has one linear layer, and "
@@ -201,10 +226,9 @@ TEST_P(BadOverrides, AreExplained) {
 const BadOverride badOverrides[] = {
     {"model.layer=3",
      "S1: there is no field \"model.layer\"; did you mean model.layers, "
-     "model.layer_kinds or plan.layers_per_stage?"},
-    {"layers=4",
-     "S1: there is no field \"layers\"; did you mean model.layers or "
-     "plan.layers_per_stage?"},
+     "model.layer_kinds or model.encoder.layers?"},
+    {"layers=4", "S1: there is no field \"layers\"; did you mean model.layers, "
+                 "model.encoder.layers or plan.layers_per_stage?"},
     {"hidden_size=4",
      "S1: there is no field \"hidden_size\"; did you mean model.hidden?"},
     {"model.activation=gelu", "S1: activation cannot be gelu; write GELU"},
@@ -243,8 +267,8 @@ const BadOverride badOverrides[] = {
     {"zzzzzzzz=1", "S1: there is no field \"zzzzzzzz\"; a path begins with "
                    "name, model, training, plan or cluster"},
     {"model..layers=1",
-     "S1: there is no field \"model..layers\"; did you mean model.layers or "
-     "plan.layers_per_stage?"},
+     "S1: there is no field \"model..layers\"; did you mean model.layers, "
+     "model.encoder.layers or plan.layers_per_stage?"},
     {"training.seed=-3",
      "S1: expected a whole number that is not negative, got \"-3\""},
     {"model.heads=7", "S5: model.heads is 7, which does not divide "
