@@ -7,9 +7,9 @@
 /// \file
 /// Hand-written kernels by name, as a compiled program calls them: flat lists
 /// of buffers and numbers. This is the contract; kernels/cpu/Library.h and
-/// kernels/cuda/Library.h implement it. `dtype` integers are those of DType.
-/// All tensors are dense and row-major; [..] is a shape; "out" marks what is
-/// written. Dimensions are at least 0 (headDim, heads: at least 1).
+/// kernels/cuda/launches/Library.h implement it. `dtype` integers are those of
+/// DType. All tensors are dense and row-major; [..] is a shape; "out" marks
+/// what is written. Dimensions are at least 0 (headDim, heads: at least 1).
 ///
 /// embedding           buffers: ids i32[T], table[V, H], out[T, H] (out)
 ///                     integers: table dtype, out dtype, T, V, H

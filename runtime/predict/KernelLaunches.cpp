@@ -8,7 +8,7 @@
 
 #include "base/Format.h"
 #include "base/ScanFlops.h"
-#include "kernels/cuda/Library.h"
+#include "kernels/cuda/launches/Library.h"
 #include "runtime/predict/InstructionCost.h"
 #include "runtime/predict/ScanWork.h"
 #include "runtime/program/DataType.h"

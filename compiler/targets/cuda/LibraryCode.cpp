@@ -7,8 +7,8 @@
 #include "compiler/targets/cuda/LibraryCode.h"
 
 #include "kernels/cuda/DeviceMemory.h"
-#include "kernels/cuda/Library.h"
 #include "kernels/cuda/Sources.h"
+#include "kernels/cuda/launches/Library.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"

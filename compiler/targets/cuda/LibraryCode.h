@@ -14,10 +14,11 @@
 
 namespace hocket::cuda {
 
-/// Adds the module "library" with every kernel of kernels/cuda/Library.h that
-/// an instruction of `program` launches, each once, and sets the scratch memory
-/// of each role to what its GEMMs and library ops need. An op that does not
-/// run on GPUs is a diagnostic at `module` that names its instruction.
+/// Adds the module "library" with every kernel of
+/// kernels/cuda/launches/Library.h that an instruction of `program` launches,
+/// each once, and sets the scratch memory of each role to what its GEMMs and
+/// library ops need. An op that does not run on GPUs is a diagnostic at
+/// `module` that names its instruction.
 mlir::LogicalResult addLibraryCode(mlir::ModuleOp module,
                                    program::Program &program);
 

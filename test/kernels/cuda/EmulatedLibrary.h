@@ -5,16 +5,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Calls of library ops with their data, made as kernels/cuda/Library.h says
-/// and run on the emulator. All calls of a test share one source, which is
-/// compiled once.
+/// Calls of library ops with their data, made as
+/// kernels/cuda/launches/Library.h says and run on the emulator. All calls of a
+/// test share one source, which is compiled once.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_TEST_KERNELS_CUDA_EMULATEDLIBRARY_H
 #define HOCKET_TEST_KERNELS_CUDA_EMULATEDLIBRARY_H
 
-#include "kernels/cuda/Library.h"
+#include "kernels/cuda/launches/Library.h"
 #include "test/emulator/Module.h"
 #include "test/kernels/TestWorkers.h"
 

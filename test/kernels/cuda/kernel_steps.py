@@ -287,7 +287,7 @@ def gemm_parameters(text):
 def constants(text, functions, folder):
     """The constants of Geometry.cuh, and the kernels' own for each shape that
     there are kernels for: [(function, {name: value})]."""
-    launches = (KERNELS / "AttentionLaunches.cpp").read_text()
+    launches = (KERNELS / "launches/AttentionLaunches.cpp").read_text()
     dims = sorted({int(dim) for dim in re.findall(r"s\.dim == (\d+)", launches)})
     geometry = re.findall(r"\b(k[A-Z]\w+) =", source("Geometry.cuh"))
     lines = ['#include "kernels/cuda/Geometry.cuh"', "#include <cstdio>",

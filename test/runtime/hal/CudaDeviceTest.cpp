@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
-#include "kernels/cuda/Library.h"
 #include "kernels/cuda/Sources.h"
+#include "kernels/cuda/launches/Library.h"
 #include "runtime/cuda/ToolkitLibraries.h"
 #include "runtime/hal/drivers/cuda/GpuModules.h"
 #include "test/emulator/EmulatedGpus.h"

@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "base/File.h"
-#include "kernels/cuda/Library.h"
 #include "kernels/cuda/Sources.h"
+#include "kernels/cuda/launches/Library.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "test/emulator/EmulatedGpus.h"
 

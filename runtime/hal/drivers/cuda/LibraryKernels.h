@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_LIBRARYKERNELS_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_LIBRARYKERNELS_H
 
-#include "kernels/cuda/Library.h"
+#include "kernels/cuda/launches/Library.h"
 #include "runtime/hal/drivers/cuda/GpuModules.h"
 #include "runtime/hal/drivers/cuda/Graphs.h"
 #include "runtime/hal/drivers/cuda/TensorMaps.h"
@@ -25,9 +25,10 @@ struct LibraryMemory {
   CUdeviceptr fault = 0; ///< The fault word.
 };
 
-/// Makes the launches of kernels/cuda/Library.h, whose functions the modules of
-/// the program have. What a call is does not change from step to step: it is
-/// found out once. Used by one thread at a time with the context current.
+/// Makes the launches of kernels/cuda/launches/Library.h, whose functions the
+/// modules of the program have. What a call is does not change from step to
+/// step: it is found out once. Used by one thread at a time with the context
+/// current.
 class LibraryKernels {
 public:
   LibraryKernels(const DriverApi &api, Graphs &graphs,

@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_TENSORMAPS_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_TENSORMAPS_H
 
-#include "kernels/cuda/Library.h"
+#include "kernels/cuda/launches/Library.h"
 #include "runtime/cuda/DriverApi.h"
 
 #include <memory>

@@ -15,11 +15,11 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_KERNELS_CUDA_LAUNCHTEXT_H
-#define HOCKET_KERNELS_CUDA_LAUNCHTEXT_H
+#ifndef HOCKET_KERNELS_CUDA_LAUNCHES_LAUNCHTEXT_H
+#define HOCKET_KERNELS_CUDA_LAUNCHES_LAUNCHTEXT_H
 
 #include "kernels/cuda/Geometry.cuh"
-#include "kernels/cuda/Library.h"
+#include "kernels/cuda/launches/Library.h"
 
 namespace hocket::kernels::library {
 
@@ -105,4 +105,4 @@ constexpr int64_t blocksOf(int64_t count, int64_t each) {
 
 } // namespace hocket::kernels::library
 
-#endif // HOCKET_KERNELS_CUDA_LAUNCHTEXT_H
+#endif // HOCKET_KERNELS_CUDA_LAUNCHES_LAUNCHTEXT_H

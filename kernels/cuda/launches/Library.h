@@ -25,8 +25,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_KERNELS_CUDA_LIBRARY_H
-#define HOCKET_KERNELS_CUDA_LIBRARY_H
+#ifndef HOCKET_KERNELS_CUDA_LAUNCHES_LIBRARY_H
+#define HOCKET_KERNELS_CUDA_LAUNCHES_LIBRARY_H
 
 #include "kernels/library/Library.h"
 
@@ -123,4 +123,4 @@ KernelError faultText(uint32_t word);
 
 } // namespace hocket::kernels
 
-#endif // HOCKET_KERNELS_CUDA_LIBRARY_H
+#endif // HOCKET_KERNELS_CUDA_LAUNCHES_LIBRARY_H

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/cuda/Library.h"
+#include "kernels/cuda/launches/Library.h"
 
 #include "kernels/cuda/Faults.cuh"
-#include "kernels/cuda/LibraryLaunches.h"
+#include "kernels/cuda/launches/LibraryLaunches.h"
 
 #include <set>
 

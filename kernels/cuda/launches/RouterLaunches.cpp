@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/cuda/LibraryLaunches.h"
+#include "kernels/cuda/launches/LibraryLaunches.h"
 
 #include <algorithm>
 

@@ -10,10 +10,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_KERNELS_CUDA_LIBRARYLAUNCHES_H
-#define HOCKET_KERNELS_CUDA_LIBRARYLAUNCHES_H
+#ifndef HOCKET_KERNELS_CUDA_LAUNCHES_LIBRARYLAUNCHES_H
+#define HOCKET_KERNELS_CUDA_LAUNCHES_LIBRARYLAUNCHES_H
 
-#include "kernels/cuda/LaunchText.h"
+#include "kernels/cuda/launches/LaunchText.h"
 
 namespace hocket::kernels::library {
 
@@ -116,4 +116,4 @@ KernelError launchCachedScan(const CudaRequest &request, CudaCall &call);
 
 } // namespace hocket::kernels::library
 
-#endif // HOCKET_KERNELS_CUDA_LIBRARYLAUNCHES_H
+#endif // HOCKET_KERNELS_CUDA_LAUNCHES_LIBRARYLAUNCHES_H

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/cuda/LaunchText.h"
+#include "kernels/cuda/launches/LaunchText.h"
 
 #include <cctype>
 #include <cstdio>
