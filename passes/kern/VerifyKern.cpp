@@ -5,10 +5,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Checks what no single op can: K14 to K18 of docs/spec.md.
+/// Checks what no single op can: K14 to K18 and K30 of docs/spec.md.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "kernels/library/Library.h"
 #include "passes/kern/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -132,6 +133,34 @@ LogicalResult verifyAccumulation(func::FuncOp function) {
   return failure(walk.wasInterrupted());
 }
 
+/// K30: the library has the op, for as many buffers and scalars.
+LogicalResult verifyCall(LibraryOp call) {
+  const kernels::LibraryOp *op = kernels::findLibraryOp(call.getOp());
+  if (!op)
+    return call.emitOpError("K30: kernels/library has no op '")
+           << call.getOp() << "'";
+  size_t buffers = call.getInputs().size() + call.getOutputs().size();
+  if (buffers < size_t(op->minBuffers) || buffers > size_t(op->maxBuffers))
+    return call.emitOpError("K30: '")
+           << call.getOp() << "' takes " << op->minBuffers << " to "
+           << op->maxBuffers << " buffers, not " << buffers;
+  // Those of random numbers are the seed, the step and the element base.
+  size_t scalars = call.getScalars().size() + (call.getRandom() ? 3 : 0);
+  if (scalars != size_t(op->scalars))
+    return call.emitOpError("K30: '")
+           << call.getOp() << "' takes " << op->scalars << " scalars, not "
+           << scalars;
+  return success();
+}
+
+LogicalResult verifyCalls(ModuleOp module) {
+  WalkResult walk = module.walk([](LibraryOp call) {
+    return failed(verifyCall(call)) ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 struct VerifyKern : hocket::impl::VerifyKernBase<VerifyKern> {
   void runOnOperation() override {
     if (failed(verify()))
@@ -151,7 +180,7 @@ private:
     for (auto function : module.getOps<func::FuncOp>())
       if (failed(verifyAccumulation(function)))
         return failure();
-    if (failed(verifySaved(module)))
+    if (failed(verifyCalls(module)) || failed(verifySaved(module)))
       return failure();
     return verifyResiduals(module);
   }

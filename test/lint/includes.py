@@ -88,7 +88,13 @@ ALLOWED = {
         "passes/planning",
         "base/BatchSizes",
     ],
-    "passes/kern": ["dialects/kern", "passes/analysis", "passes/planning"],
+    # The library's table says which ops there are.
+    "passes/kern": [
+        "dialects/kern",
+        "kernels/library",
+        "passes/analysis",
+        "passes/planning",
+    ],
     # A launch names a `kern.kernel`, whose accesses say what may be in place;
     # the library's table says which ops can add to their result.
     "passes/exec": [

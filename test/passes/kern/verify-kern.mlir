@@ -62,3 +62,27 @@ func.func @forward_1(%x: tensor<4xf32> {kern.receive = array<i64: 0, 0>}) -> ten
 func.func @backward_1(%x: tensor<4xf32> {kern.saved = ["F", 1]}) attributes {kern.fragment = "B", kern.stage = 1 : i64} {
   return
 }
+
+// -----
+
+func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{K30: kernels/library has no op 'frobnicate'}}
+  %0 = kern.library "frobnicate"(%x) {floats = array<f64>, integers = array<i64>} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @buffers(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{K30: 'rope' takes 3 to 3 buffers, not 2}}
+  %0 = kern.library "rope"(%x) {floats = array<f64>, integers = array<i64: 1, 2, 8, 2, 8, 0>} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @scalars(%x: tensor<8xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{K30: 'slice_shard' takes 1 scalars, not 0}}
+  %0 = kern.library "slice_shard"(%x) {floats = array<f64>, integers = array<i64: 0, 1, 4, 8>} : (tensor<8xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
