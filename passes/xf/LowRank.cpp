@@ -297,8 +297,7 @@ LogicalResult AdapterBuilder::adaptCallee(func::FuncOp function,
       stream = firstStream + static_cast<int32_t>(i);
     adapt(linear, adapter, instance, stream);
   }
-  function.setFunctionType(FunctionType::get(
-      module.getContext(), body.getArgumentTypes(), function.getResultTypes()));
+  growArguments(function);
   return success();
 }
 

@@ -238,9 +238,7 @@ void Quantizer::run(func::FuncOp function) {
     linear.getScalesMutable().assign({input.scale, weight.scale});
     ++numGemms;
   }
-  function.setFunctionType(FunctionType::get(
-      module.getContext(), function.front().getArgumentTypes(),
-      function.getResultTypes()));
+  growArguments(function);
 }
 
 /// Whether `function` is a layer's: one that is called.

@@ -55,6 +55,18 @@ void hocket::xf::outputLoss(func::FuncOp function) {
   OpBuilder(end).create<OutputOp>(end->getLoc(), end->getOperand(0), "loss");
 }
 
+void hocket::xf::growArguments(func::FuncOp function) {
+  SmallVector<DictionaryAttr> attributes;
+  function.getAllArgAttrs(attributes);
+  Block &body = function.front();
+  attributes.resize(body.getNumArguments(),
+                    DictionaryAttr::get(function.getContext()));
+  function.setFunctionType(FunctionType::get(function.getContext(),
+                                             body.getArgumentTypes(),
+                                             function.getResultTypes()));
+  function.setAllArgAttrs(attributes);
+}
+
 VariableOp hocket::xf::parameterOf(VariableOp variable,
                                    const SymbolTable &symbols) {
   if (!variable.getOf())

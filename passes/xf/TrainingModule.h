@@ -36,6 +36,10 @@ bool servesAlone(mlir::ModuleOp module);
 /// not yet.
 void outputLoss(mlir::func::FuncOp function);
 
+/// Gives `function` the type of its entry block, whose last arguments may be
+/// new; what attributes say of the others stays.
+void growArguments(mlir::func::FuncOp function);
+
 /// The parameter that a working copy or a gradient is of; else the variable.
 VariableOp parameterOf(VariableOp variable, const mlir::SymbolTable &symbols);
 

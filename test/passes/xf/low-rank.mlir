@@ -14,7 +14,7 @@ xf.variable @layers.0.attention.q.weight : tensor<8x4xf32> {decay, kind = #xf.va
 xf.variable @layers.0.attention.o.weight : tensor<4x8xf32> {kind = #xf.variable_kind<parameter>, random_key = 1 : i32, role = #xf.parameter_role<attention_output>}
 
 // CHECK-LABEL: func.func private @layer(
-// CHECK-SAME: %[[X:.*]]: tensor<1x3x4xf32>, %[[W:.*]]: tensor<8x4xf32>, %[[V:.*]]: tensor<4x8xf32>, %[[I:.*]]: i32, %[[A:.*]]: tensor<2x4xf32>, %[[B:.*]]: tensor<8x2xf32>,
+// CHECK-SAME: %[[X:.*]]: tensor<1x3x4xf32> {xf.stream}, %[[W:.*]]: tensor<8x4xf32>, %[[V:.*]]: tensor<4x8xf32>, %[[I:.*]]: i32, %[[A:.*]]: tensor<2x4xf32>, %[[B:.*]]: tensor<8x2xf32>,
 // CHECK: %[[Y:.*]] = xf.linear %[[X]], %[[W]]
 // CHECK: %[[D:.*]] = xf.dropout %[[X]], %[[I]] {rate = 1.000000e-01 : f64, stream = 64 : i32}
 // CHECK: %[[U:.*]] = xf.linear %[[D]], %[[A]]
@@ -24,7 +24,7 @@ xf.variable @layers.0.attention.o.weight : tensor<4x8xf32> {kind = #xf.variable_
 // CHECK: %[[Z:.*]] = xf.add %[[Y]], %[[M]]
 // CHECK: xf.linear %[[Z]], %[[V]]
 // CHECK: xf.dropout %[[Z]], %[[I]] {rate = 1.000000e-01 : f64, stream = 65 : i32}
-func.func private @layer(%x: tensor<1x3x4xf32>, %w: tensor<8x4xf32>, %v: tensor<4x8xf32>) -> tensor<1x3x4xf32> {
+func.func private @layer(%x: tensor<1x3x4xf32> {xf.stream}, %w: tensor<8x4xf32>, %v: tensor<4x8xf32>) -> tensor<1x3x4xf32> {
   %y = xf.linear %x, %w : (tensor<1x3x4xf32>, tensor<8x4xf32>) -> tensor<1x3x8xf32>
   %z = xf.linear %y, %v : (tensor<1x3x8xf32>, tensor<4x8xf32>) -> tensor<1x3x4xf32>
   return %z : tensor<1x3x4xf32>

@@ -29,7 +29,7 @@ xf.variable @route : tensor<3x8xf32> {kind = #xf.variable_kind<parameter>}
 xf.variable @route.working : tensor<3x8xbf16> {kind = #xf.variable_kind<working>, of = @route}
 
 // CHECK-LABEL: func.func private @layer(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x4x8xbf16>, %[[U:[a-z0-9]+]]: tensor<12x8xf8E4M3FN>, %[[G:[a-z0-9]+]]: tensor<12x8xf8E4M3FN>, %[[M:[a-z0-9]+]]: tensor<8x12xbf16>, %[[R:[a-z0-9]+]]: tensor<3x8xbf16>, %[[US:[a-z0-9]+]]: tensor<f32>, %[[GS:[a-z0-9]+]]: tensor<f32>) -> (tensor<1x4x8xbf16>, tensor<8x12xbf16>)
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x4x8xbf16> {xf.stream}, %[[U:[a-z0-9]+]]: tensor<12x8xf8E4M3FN>, %[[G:[a-z0-9]+]]: tensor<12x8xf8E4M3FN>, %[[M:[a-z0-9]+]]: tensor<8x12xbf16>, %[[R:[a-z0-9]+]]: tensor<3x8xbf16>, %[[US:[a-z0-9]+]]: tensor<f32>, %[[GS:[a-z0-9]+]]: tensor<f32>) -> (tensor<1x4x8xbf16>, tensor<8x12xbf16>)
 // CHECK: %[[A:.*]] = xf.amax %[[X]] : (tensor<1x4x8xbf16>) -> tensor<f32>
 // CHECK: %[[S:.*]] = xf.quantize_scale %[[A]] {format = f8E4M3FN}
 // CHECK: %[[Q:.*]] = xf.quantize %[[X]], %[[S]] : (tensor<1x4x8xbf16>, tensor<f32>) -> tensor<1x4x8xf8E4M3FN>
@@ -61,7 +61,7 @@ xf.variable @route.working : tensor<3x8xbf16> {kind = #xf.variable_kind<working>
 // STEP: xf.write %[[NQ]], @up.working : tensor<12x8xf8E4M3FN>
 // STEP-LABEL: func.func @prepare(
 // STEP: xf.write %{{.*}}, @up.working.scale
-func.func private @layer(%x: tensor<1x4x8xbf16>, %u: tensor<12x8xbf16>, %g: tensor<12x8xbf16>, %m: tensor<8x12xbf16>, %r: tensor<3x8xbf16>) -> (tensor<1x4x8xbf16>, tensor<8x12xbf16>) {
+func.func private @layer(%x: tensor<1x4x8xbf16> {xf.stream}, %u: tensor<12x8xbf16>, %g: tensor<12x8xbf16>, %m: tensor<8x12xbf16>, %r: tensor<3x8xbf16>) -> (tensor<1x4x8xbf16>, tensor<8x12xbf16>) {
   %up = xf.linear %x, %u : (tensor<1x4x8xbf16>, tensor<12x8xbf16>) -> tensor<1x4x12xbf16>
   %gate = xf.linear %x, %g : (tensor<1x4x8xbf16>, tensor<12x8xbf16>) -> tensor<1x4x12xbf16>
   %l = xf.linear %x, %r : (tensor<1x4x8xbf16>, tensor<3x8xbf16>) -> tensor<1x4x3xf32>
