@@ -260,8 +260,10 @@ def XfSizeMicrobatch : Pass<"xf-size-microbatch", "::mlir::ModuleOp"> {
     gives dims of sequences as many as all data ranks of the plan compute at a
     time, or serve, experts as many runs and as much room as the ranks have, and
     the training its number of microbatches. It follows dims by the ops' factor
-    rules, so a new op needs nothing here. It is the first thing that happens
-    beyond `xf`; where the module has no plan, nothing does.
+    rules, so a new op needs nothing here. Where no ranks share a sequence, what
+    is looked up at all of its positions is the first rows of the table. This is
+    the first thing that happens beyond `xf`; where the module has no plan,
+    nothing does.
 
     ```mlir
     %y = xf.linear %x, %w : (tensor<1x256x64xf32>, tensor<64x64xf32>) -> tensor<1x256x64xf32>

@@ -10,7 +10,9 @@
 //   3. runs of tokens that are ordered by expert, and the rows of each;
 //   4. the rows that a run has room for, and the experts that it holds;
 //   5. numbers that depend on these sizes;
-//   6. exchanges between runs that do not share their experts out are gone.
+//   6. exchanges between runs that do not share their experts out are gone;
+//   7. where no ranks share a sequence, its positions are looked up as the
+//      first rows of their table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,6 +80,7 @@ private:
   void setNumbers();
   LogicalResult setTraining();
   void eraseExchanges();
+  void takePrefixes();
 
   ModuleOp module;
   TrainingOp training;
@@ -363,6 +366,56 @@ void Sizing::eraseExchanges() {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// 7. Positions
+//===----------------------------------------------------------------------===//
+
+/// `value` in the element type of `type`.
+static Value inElementsOf(OpBuilder &builder, Value value,
+                          RankedTensorType type) {
+  auto from = cast<RankedTensorType>(value.getType());
+  if (from.getElementType() == type.getElementType())
+    return value;
+  return builder.create<CastOp>(value.getLoc(),
+                                from.clone(type.getElementType()), value);
+}
+
+/// The rows of a table at all positions of a sequence, in their order, are its
+/// first ones; and so are the rows that such a lookup gives a gradient.
+static void takePrefix(Operation *user) {
+  OpBuilder builder(user);
+  Value result = user->getResult(0), rows;
+  auto type = cast<RankedTensorType>(result.getType());
+  if (auto lookup = dyn_cast<EmbeddingOp>(user)) {
+    rows = lookup.getTable();
+    if (rows.getType() != type)
+      rows = builder.create<PrefixOp>(user->getLoc(), type, rows);
+  } else {
+    rows =
+        inElementsOf(builder, cast<EmbeddingGradientOp>(user).getGrad(), type);
+    if (rows.getType() != type)
+      rows = builder.create<PadRowsOp>(user->getLoc(), type, rows);
+  }
+  result.replaceAllUsesWith(rows);
+  user->erase();
+}
+
+void Sizing::takePrefixes() {
+  SmallVector<PositionsOp> found;
+  module.walk([&](PositionsOp op) {
+    if (op->getNumOperands() == 0 &&
+        cast<ShapedType>(op.getResult().getType()).getRank() == 1)
+      found.push_back(op);
+  });
+  for (PositionsOp op : found) {
+    for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+      if (isa<EmbeddingOp, EmbeddingGradientOp>(user))
+        takePrefix(user);
+    if (op->use_empty())
+      op.erase();
+  }
+}
+
 LogicalResult Sizing::run() {
   shareServedExperts();
   if (failed(seedEntries()))
@@ -376,6 +429,8 @@ LogicalResult Sizing::run() {
     return failure();
   if (plan.ep == 1)
     eraseExchanges();
+  if (plan.cp == 1)
+    takePrefixes();
   return success();
 }
 

@@ -43,12 +43,12 @@ static Value reduceTo(OpBuilder &builder, Value grad, Value like) {
   return builder.create<SumLeadingOp>(grad.getLoc(), type, grad);
 }
 
+/// A sum over sequences, as positions have it, is not rounded on its way.
 SmallVector<Value> EmbeddingOp::buildGradient(OpBuilder &builder,
                                               ValueRange grads) {
-  Value grad = matching(builder, grads[0], getResult());
   return {Value(), builder.create<EmbeddingGradientOp>(
-                       getLoc(), parameterGradient(getTable()), getIds(), grad,
-                       Value())};
+                       getLoc(), parameterGradient(getTable()), getIds(),
+                       grads[0], Value())};
 }
 
 SmallVector<Value> PrefixOp::buildGradient(OpBuilder &builder,

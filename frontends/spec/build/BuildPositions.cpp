@@ -27,19 +27,14 @@ Value ModelBuilder::learnedPositions(RankedTensorType type) {
   if (takesPositions())
     return builder.create<xf::EmbeddingOp>(location, type, positions, table,
                                            Value());
-  auto rows = tensor({sequence, model.hidden()});
   // Ranks that share a sequence look up the positions of their own rows.
-  if (spec.plan().context_parallel() > 1)
-    return builder.create<xf::EmbeddingOp>(
-        location, rows,
-        builder.create<xf::PositionsOp>(
-            location, RankedTensorType::get({sequence}, builder.getI32Type()),
-            Value(), builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
-            builder.getI64IntegerAttr(0)),
-        table, Value());
-  if (sequence < model.max_positions())
-    return builder.create<xf::PrefixOp>(location, rows, table);
-  return table;
+  return builder.create<xf::EmbeddingOp>(
+      location, tensor({sequence, model.hidden()}),
+      builder.create<xf::PositionsOp>(
+          location, RankedTensorType::get({sequence}, builder.getI32Type()),
+          Value(), builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
+          builder.getI64IntegerAttr(0)),
+      table, Value());
 }
 
 std::vector<double> ModelBuilder::frequenciesOf(const Model &rotary) const {

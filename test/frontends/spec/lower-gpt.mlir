@@ -44,7 +44,8 @@
 // CHECK: %[[W:.+]] = xf.read @embedding.weight
 // CHECK: %[[P:.+]] = xf.read @position_embedding.weight
 // CHECK: %[[E:.+]] = xf.embedding %[[T]], %[[W]]
-// CHECK: %[[PP:.+]] = xf.prefix %[[P]] : (tensor<16x8xf32>) -> tensor<4x8xf32>
+// CHECK: %[[AT:.+]] = xf.positions : () -> tensor<4xi32>
+// CHECK: %[[PP:.+]] = xf.embedding %[[AT]], %[[P]] : (tensor<4xi32>, tensor<16x8xf32>) -> tensor<4x8xf32>
 // CHECK: %[[S:.+]] = xf.add %[[E]], %[[PP]]
 // CHECK: xf.dropout %[[S]] {rate = 3.000000e-01 : f64, stream = 1 : i32}
 // CHECK: arith.constant 0 : i32

@@ -1,5 +1,6 @@
 // RUN: hocket-opt %s --xf-set-plan="plan=dp=2,mbs=3" --xf-size-microbatch | FileCheck %s
 // RUN: hocket-opt %s --xf-set-plan="plan=dp=2,tp=2,mbs=3,ep=2" --xf-size-microbatch | FileCheck %s --check-prefix=SHARED
+// RUN: sed '/^func.func @decode/,$d' %s | hocket-opt --xf-set-plan="plan=cp=2,dp=2,mbs=3" --xf-size-microbatch | FileCheck %s --check-prefix=SPLIT
 // What is trained keeps the size that it has, and without a plan nothing is
 // sized.
 // RUN: sed '/^func.func @decode/,$d' %s | hocket-opt --xf-set-plan="plan=dp=2,mbs=3,ep=2" --xf-size-microbatch -o %t.mlir
@@ -59,6 +60,21 @@ func.func private @experts_layer(%x: tensor<1x4x8xf32>, %c: tensor<1x4x2xi32>, %
   %b = xf.return_rows %y, %r, %g {room = 1.5, top_k = 2 : i64} : (tensor<1x8x8xf32>, tensor<1x4x2xi32>, tensor<1x1x4x2xi32>) -> tensor<1x8x8xf32>
   %z = xf.combine %b, %s, %w : (tensor<1x8x8xf32>, tensor<1x4x2xi32>, tensor<1x4x2xf32>) -> tensor<1x4x8xf32>
   return %z : tensor<1x4x8xf32>
+}
+
+// Ranks that do not share sequences have the first rows of a table of positions.
+// CHECK-LABEL: func.func private @positions
+// CHECK: xf.prefix %{{.*}} : (tensor<16x8xf32>) -> tensor<4x8xf32>
+// CHECK: xf.pad_rows %{{.*}} : (tensor<4x8xf32>) -> tensor<16x8xf32>
+// CHECK-NOT: xf.positions
+// SPLIT-LABEL: func.func private @positions
+// SPLIT: xf.embedding %{{.*}} : (tensor<4xi32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+// SPLIT: xf.embedding_gradient
+func.func private @positions(%t: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %p = xf.positions : () -> tensor<4xi32>
+  %e = xf.embedding %p, %t : (tensor<4xi32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  %g = xf.embedding_gradient %p, %e : (tensor<4xi32>, tensor<4x8xf32>) -> tensor<16x8xf32>
+  return %g : tensor<16x8xf32>
 }
 
 // A constant that is a share of the microbatch's tokens, to the power of 2.
