@@ -6,6 +6,8 @@
 
 #include "passes/dist/StreamValues.h"
 
+#include "dialects/xf/IR/HostInputs.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
@@ -80,16 +82,9 @@ private:
     tieAll(call.getResults(), callee.front().getTerminator()->getOperands());
   }
 
-  /// Backward takes what forward took, then its results behind the loss.
   void tieHalves(xf::StepOp step) {
-    auto forward = symbols.lookup<func::FuncOp>(step.getForward());
-    auto backward = symbols.lookup<func::FuncOp>(step.getBackward());
-    if (!forward || !backward || forward.isExternal() || backward.isExternal())
-      return;
-    SmallVector<Value> given(forward.getArguments());
-    llvm::append_range(
-        given, forward.front().getTerminator()->getOperands().drop_front());
-    tieAll(given, backward.getArguments());
+    for (auto [value, argument] : xf::argumentsOfBackward(step, symbols))
+      tie(value, argument);
   }
 
   SymbolTable symbols;

@@ -7,6 +7,7 @@
 #include "passes/dist/ValueNames.h"
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/xf/IR/HostInputs.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
@@ -78,15 +79,8 @@ void ValueNames::bind(ValueRange operands, func::FuncOp callee) {
 }
 
 void ValueNames::bindStep(xf::StepOp step) {
-  auto forward = symbols.lookup<func::FuncOp>(step.getForward());
-  auto backward = symbols.lookup<func::FuncOp>(step.getBackward());
-  if (!forward || !backward || forward.isExternal() || backward.isExternal())
-    return;
-  // What forward takes, then its results behind the loss.
-  SmallVector<Value> given(forward.getArguments());
-  llvm::append_range(
-      given, forward.front().getTerminator()->getOperands().drop_front());
-  bind(given, backward);
+  for (auto [value, argument] : xf::argumentsOfBackward(step, symbols))
+    origins.try_emplace(argument, value);
 }
 
 std::string ValueNames::of(Value value) const { return nameOf(value, 0); }

@@ -6,6 +6,8 @@
 
 #include "passes/xf/DimRatios.h"
 
+#include "dialects/xf/IR/HostInputs.h"
+
 #include "mlir/IR/TypeUtilities.h"
 
 #include <utility>
@@ -127,14 +129,7 @@ LogicalResult DimRatios::carryVariable(Value value, StringRef name,
 }
 
 LogicalResult DimRatios::carryHalves(StepOp step) {
-  auto forward = symbols.lookup<func::FuncOp>(step.getForward());
-  auto backward = symbols.lookup<func::FuncOp>(step.getBackward());
-  if (!forward || !backward || forward.isExternal() || backward.isExternal())
-    return success();
-  SmallVector<Value> taken(forward.getArguments());
-  llvm::append_range(
-      taken, forward.front().getTerminator()->getOperands().drop_front(1));
-  for (auto [from, to] : llvm::zip(taken, backward.getArguments()))
+  for (auto [from, to] : argumentsOfBackward(step, symbols))
     if (failed(link(from, to, rankOf(from.getType()), step)))
       return failure();
   return success();

@@ -43,3 +43,18 @@ bool hocket::xf::takesMicrobatch(func::FuncOp function) {
   }
   return found.contains(HostInput::Tokens) && found.contains(HostInput::Labels);
 }
+
+SmallVector<std::pair<Value, BlockArgument>>
+hocket::xf::argumentsOfBackward(StepOp step, const SymbolTable &symbols) {
+  auto forward = symbols.lookup<func::FuncOp>(step.getForward());
+  auto backward = symbols.lookup<func::FuncOp>(step.getBackward());
+  if (!forward || !backward || forward.isExternal() || backward.isExternal())
+    return {};
+  SmallVector<Value> given(forward.getArguments());
+  llvm::append_range(
+      given, forward.front().getTerminator()->getOperands().drop_front());
+  SmallVector<std::pair<Value, BlockArgument>> pairs;
+  for (auto [value, argument] : llvm::zip(given, backward.getArguments()))
+    pairs.emplace_back(value, argument);
+  return pairs;
+}

@@ -16,8 +16,10 @@
 #include "dialects/xf/IR/XfOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
 
 #include <optional>
+#include <utility>
 
 namespace hocket::xf {
 
@@ -35,6 +37,11 @@ mlir::BlockArgument findHostInput(mlir::func::FuncOp function, HostInput input);
 /// Whether the arguments are inputs of the host, each another, the tokens and
 /// the labels among them.
 bool takesMicrobatch(mlir::func::FuncOp function);
+
+/// What each argument of a step's `@backward` is: the arguments of `@forward`,
+/// then its results behind the loss. Empty where one of them has no body.
+llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>>
+argumentsOfBackward(StepOp step, const mlir::SymbolTable &symbols);
 
 } // namespace hocket::xf
 
