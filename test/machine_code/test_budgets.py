@@ -75,7 +75,8 @@ class BudgetsTest(unittest.TestCase):
         self.assertEqual(len(plans.PLANS), 37)
         self.assertGreater(self.count, 1000)
         self.assertGreater(len(self.kinds), 200)
-        for function in ("attentionForward", "cachedSums", "hopperAttentionForward", "rope", "router"):
+        for function in ("attentionForward", "cachedScan", "cachedSums",
+                         "hopperAttentionForward", "rope", "router"):  # fmt: skip
             self.assertIn(function, {kernel.function for kernel, _ in self.compiled})
 
     def test_nothing_waits_that_need_not(self):

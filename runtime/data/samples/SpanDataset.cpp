@@ -37,7 +37,7 @@ static Status checkLengths(const GptDatasetOptions &options,
 }
 
 StatusOr<std::unique_ptr<SpanDataset>>
-SpanDataset::create(std::shared_ptr<const IndexedDataset> file,
+SpanDataset::create(const std::shared_ptr<const IndexedDataset> &file,
                     const GptDatasetOptions &options, Split split,
                     uint64_t samples) {
   const SpanOptions &spans = *options.spans;

@@ -38,7 +38,7 @@ public:
   /// tokens, or if the file has conversations, of which some tokens alone are
   /// learned.
   static StatusOr<std::unique_ptr<SpanDataset>>
-  create(std::shared_ptr<const IndexedDataset> file,
+  create(const std::shared_ptr<const IndexedDataset> &file,
          const GptDatasetOptions &options, Split split, uint64_t samples);
 
   uint64_t size() const override { return runs->size(); }
