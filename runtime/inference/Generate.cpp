@@ -31,6 +31,12 @@ const char *inference::finishName(Finish finish) {
 
 Status inference::checkRequest(const program::Program &program,
                                const GenerateRequest &request) {
+  if (program.training().has_span_corruption())
+    return invalidArgument("the model has an encoder, whose decoder cannot be "
+                           "asked to write yet");
+  if (program.training().has_masked_lm())
+    return invalidArgument("the model tells masked tokens of whole texts, and "
+                           "writes none after another");
   HOCKET_RETURN_IF_ERROR(checkSampling(request.sampling));
   if (request.prompt.empty())
     return invalidArgument("the prompt has no token");

@@ -290,6 +290,12 @@ TEST(GenerateRequests, AreChecked) {
             "this the tokenizer that it was trained with?");
   EXPECT_EQ(fault({1}, {.topP = 2}),
             "top_p is 2, expected a number above 0 and up to 1");
+  program.mutable_training()->mutable_masked_lm();
+  EXPECT_EQ(fault({1}), "the model tells masked tokens of whole texts, and "
+                        "writes none after another");
+  program.mutable_training()->mutable_span_corruption();
+  EXPECT_EQ(fault({1}), "the model has an encoder, whose decoder cannot be "
+                        "asked to write yet");
 }
 
 } // namespace
