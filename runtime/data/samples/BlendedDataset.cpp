@@ -141,7 +141,7 @@ openPart(const BlendPart &part, const GptDatasetOptions &options, Split split,
   if (options.spans) {
     HOCKET_ASSIGN_OR_RETURN(
         std::unique_ptr<SpanDataset> spans,
-        SpanDataset::create(std::move(shared), options, split, samples));
+        SpanDataset::create(shared, options, split, samples));
     return std::unique_ptr<SampleSource>(std::move(spans));
   }
   HOCKET_ASSIGN_OR_RETURN(

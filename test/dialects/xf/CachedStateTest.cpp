@@ -169,7 +169,8 @@ TEST_F(CachedStateTest, ScansAreThoseOfTraining) {
 }
 
 TEST_F(CachedStateTest, TokensAreInOrderAndInARow) {
-  auto fails = [&](std::vector<double> rows, std::vector<double> positions) {
+  auto fails = [&](const std::vector<double> &rows,
+                   const std::vector<double> &positions) {
     evaluate(kScanArguments, kScanOp,
              {tensorOf({4, 1, 4, 3}), tensorOf({4, 1, 4}),
               tensorOf({4, 1, 2, 3}), tensorOf({4, 1, 2, 3}), tensorOf({4}),
