@@ -37,6 +37,10 @@ int64_t plan::tensorGroups(const ParallelPlan &plan) {
   return share > 0 && plan.tp % share == 0 ? plan.tp / share : 1;
 }
 
+int64_t plan::positionRuns(const ParallelPlan &plan) {
+  return plan.cp * tensorGroups(plan);
+}
+
 std::optional<ExpertGrid> plan::expertGrid(const ParallelPlan &plan) {
   ExpertGrid grid;
   int64_t left = plan.ep;

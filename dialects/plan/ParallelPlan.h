@@ -128,6 +128,9 @@ inline constexpr int64_t maxRanks = int64_t(1) << 20;
 /// Groups of tensor ranks that each have experts for themselves: tp / etp.
 int64_t tensorGroups(const ParallelPlan &plan);
 
+/// Ranks, or groups of them, that share each sequence and have all experts.
+int64_t positionRuns(const ParallelPlan &plan);
+
 /// How many parts a layer's experts are in along each kind of ranks; they
 /// multiply to `ep`. The ranks of one kind may be more: then several of them
 /// hold the same experts.

@@ -164,8 +164,9 @@ LogicalResult DimRatios::carry(
   return success();
 }
 
-FailureOr<Type> DimRatios::resized(Type type, ArrayRef<Ratio> ratios,
-                                   Operation *op) const {
+/// `type` with dims that change by `ratios`.
+static FailureOr<Type> resized(Type type, ArrayRef<Ratio> ratios,
+                               Operation *op) {
   auto tensor = cast<RankedTensorType>(type);
   SmallVector<int64_t> shape(tensor.getShape());
   for (auto [size, ratio] : llvm::zip_equal(shape, ratios)) {

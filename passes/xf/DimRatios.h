@@ -78,9 +78,6 @@ private:
   /// `@backward` takes what `@forward` takes and keeps, which no call says.
   mlir::LogicalResult carryHalves(StepOp step);
   mlir::LogicalResult carryOp(mlir::Operation *op);
-  mlir::FailureOr<mlir::Type> resized(mlir::Type type,
-                                      llvm::ArrayRef<Ratio> ratios,
-                                      mlir::Operation *op) const;
 
   using Dims = llvm::SmallVector<Ratio, 4>;
   mlir::LogicalResult note(Dims &dims, unsigned dim, Ratio ratio,

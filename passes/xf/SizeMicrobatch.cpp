@@ -18,12 +18,16 @@
 
 #include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/HostInputs.h"
+#include "dialects/xf/IR/XfConstraints.h"
 #include "passes/xf/DimRatios.h"
 #include "passes/xf/Passes.h"
 #include "passes/xf/ServedExperts.h"
 #include "passes/xf/TrainingModule.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 #include <cmath>
+#include <utility>
 
 namespace hocket::xf {
 #define GEN_PASS_DEF_XFSIZEMICROBATCH
@@ -38,9 +42,39 @@ static int64_t sizeOf(Value value, unsigned dim) {
   return cast<ShapedType>(value.getType()).getDimSize(dim);
 }
 
-/// Whether `value` is rows, or the order of them, that no capacity limits.
-static bool isDropless(Value rows) {
-  return cast<ShapedType>(rows.getType()).getRank() == 3;
+/// What `op` has by run, where no capacity limits the rows of experts: its
+/// rows, or where they begin. All else that it has is by sequence. Null of
+/// another op.
+static Value runsOf(Operation *op) {
+  Value runs =
+      llvm::TypeSwitch<Operation *, Value>(op)
+          .Case([](ExpertOrderOp order) { return order.getRanges(); })
+          .Case([](DispatchOp dispatch) { return dispatch.getResult(); })
+          .Case<CombineOp, CombineWeightGradientOp>(
+              [](auto combine) { return combine.getRows(); })
+          .Default(Value());
+  bool isDropless = runs && cast<ShapedType>(runs.getType()).getRank() == 3;
+  return isDropless ? runs : Value();
+}
+
+/// The two values of a GEMM of experts that have the same rows, where these are
+/// by run. Null of another op.
+static std::pair<Value, Value> groupedRowsOf(Operation *op) {
+  using Rows = std::pair<Value, Value>;
+  return llvm::TypeSwitch<Operation *, Rows>(op)
+      .Case([](GroupedLinearOp linear) {
+        return linear.getRanges() ? Rows(linear.getRows(), linear.getResult())
+                                  : Rows();
+      })
+      .Case([](GroupedLinearInputGradientOp linear) {
+        return linear.getRanges() ? Rows(linear.getGrad(), linear.getResult())
+                                  : Rows();
+      })
+      .Case([](GroupedLinearWeightGradientOp linear) {
+        return linear.getRanges() ? Rows(linear.getGrad(), linear.getRows())
+                                  : Rows();
+      })
+      .Default(Rows());
 }
 
 namespace {
@@ -55,30 +89,27 @@ public:
         symbols(module), ratios(module),
         trained(Ratio::of(plan.microBatch * plan.dp,
                           int64_t(training.getMicroBatchSize()))),
-        positions(plan.cp * plan::tensorGroups(plan)),
-        runs(plan.dp * positions) {}
+        positions(plan::positionRuns(plan)), runs(plan.dp * positions) {}
 
   LogicalResult run();
 
 private:
+  SmallVector<StringRef> servingFunctions();
   void shareServedExperts();
   LogicalResult seed(StringRef function, Ratio ratio);
   LogicalResult seedEntries();
   LogicalResult carry(Stage stage);
 
   std::optional<LogicalResult> visit(Operation *op, Stage stage);
-  LogicalResult visitOrder(ExpertOrderOp op, Stage stage);
-  template <typename OpT>
-  LogicalResult visitRows(OpT op, Value tokens, Value rows, Stage stage);
+  LogicalResult visitRuns(Operation *op, Value rows, Stage stage);
   LogicalResult visitSegments(ExpertSegmentsOp op, Stage stage);
   template <typename OpT> LogicalResult visitExchange(OpT op);
   LogicalResult visitRoom(ExchangeRowsOp op, Stage stage);
-  LogicalResult visitGrouped(Operation *op, Value from, Value to);
 
   void setPositionRuns();
-  template <typename OpT> void setExpectedRows(OpT op, Value rows);
+  template <typename OpT> void setExpectedRows(OpT op);
   void setNumbers();
-  LogicalResult setTraining();
+  void setTraining();
   void eraseExchanges();
   void takePrefixes();
 
@@ -95,6 +126,17 @@ private:
 // 1. Served tokens
 //===----------------------------------------------------------------------===//
 
+/// The entries that write.
+SmallVector<StringRef> Sizing::servingFunctions() {
+  SmallVector<StringRef> names;
+  for (auto serve : module.getOps<ServeOp>())
+    for (std::optional<StringRef> name :
+         {serve.getPrefill(), serve.getDecode()})
+      if (name)
+        names.push_back(*name);
+  return names;
+}
+
 void Sizing::shareServedExperts() {
   if (plan.ep == 1)
     return;
@@ -105,11 +147,8 @@ void Sizing::shareServedExperts() {
     if (function && seen.insert(function).second)
       functions.push_back(function);
   };
-  for (auto serve : module.getOps<ServeOp>())
-    for (std::optional<StringRef> name :
-         {serve.getPrefill(), serve.getDecode()})
-      if (name)
-        add(*name);
+  for (StringRef name : servingFunctions())
+    add(name);
   for (size_t i = 0; i < functions.size(); ++i) {
     giveRowWithEachExpert(functions[i]);
     functions[i].walk([&](func::CallOp call) { add(call.getCallee()); });
@@ -139,11 +178,9 @@ LogicalResult Sizing::seedEntries() {
     if (failed(seed(name, trained)))
       return failure();
   // Served texts are counted for each data rank.
-  for (auto serve : module.getOps<ServeOp>())
-    for (std::optional<StringRef> name :
-         {serve.getPrefill(), serve.getDecode()})
-      if (name && failed(seed(*name, Ratio::of(plan.dp, 1))))
-        return failure();
+  for (StringRef name : servingFunctions())
+    if (failed(seed(name, Ratio::of(plan.dp, 1))))
+      return failure();
   return success();
 }
 
@@ -155,30 +192,27 @@ LogicalResult Sizing::carry(Stage stage) {
 // 3. and 4. Rows of experts
 //===----------------------------------------------------------------------===//
 
-LogicalResult Sizing::visitOrder(ExpertOrderOp op, Stage stage) {
-  if (failed(ratios.link(op.getChoice(), op.getSlots(), 1, op)))
-    return failure();
+/// `rows` are by run, and what else `op` has is by sequence.
+LogicalResult Sizing::visitRuns(Operation *op, Value rows, Stage stage) {
+  Value tokens =
+      op->getOperand(0) == rows ? op->getOperand(1) : op->getOperand(0);
+  for (ValueRange values :
+       {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+    for (Value value : values)
+      if (value != rows && failed(ratios.link(tokens, value, 1, op)))
+        return failure();
   if (stage < Stage::Runs)
     return success();
-  Value ranges = op.getRanges();
-  return ratios.set(ranges, 0, Ratio::of(runs, sizeOf(ranges, 0)), op);
-}
-
-/// `tokens` and their slots are by sequence, `rows` by run.
-template <typename OpT>
-LogicalResult Sizing::visitRows(OpT op, Value tokens, Value rows, Stage stage) {
-  if (failed(ratios.link(tokens, op.getSlots(), 1, op)))
-    return failure();
-  if (stage < Stage::Runs)
-    return success();
-  std::optional<int64_t> all =
-      ratios.get(op.getSlots(), 0).apply(sizeOf(rows, 0) * sizeOf(rows, 1));
-  if (!all || *all % runs != 0)
-    return op.emitError("X116: the plan's ")
-           << runs << " runs of tokens do not share out the rows of "
-           << rows.getType();
   if (failed(ratios.set(rows, 0, Ratio::of(runs, sizeOf(rows, 0)), op)))
     return failure();
+  if (isa<ExpertOrderOp>(op)) // Has a number for each expert, not the rows.
+    return success();
+  std::optional<int64_t> all =
+      ratios.get(tokens, 0).apply(sizeOf(rows, 0) * sizeOf(rows, 1));
+  if (!all || *all % runs != 0)
+    return op->emitError("X116: the plan's ")
+           << runs << " runs of tokens do not share out the rows of "
+           << rows.getType();
   return ratios.set(rows, 1, Ratio::of(*all / runs, sizeOf(rows, 1)), op);
 }
 
@@ -221,50 +255,19 @@ LogicalResult Sizing::visitRoom(ExchangeRowsOp op, Stage stage) {
                     Ratio::of(held, sizeOf(op.getResult(), 1)), op);
 }
 
-LogicalResult Sizing::visitGrouped(Operation *op, Value from, Value to) {
-  return ratios.link(from, to, 2, op);
-}
-
 /// What the sizes of `op` say of each other, where its factor rule does not:
 /// that is of the runs that there are.
 std::optional<LogicalResult> Sizing::visit(Operation *op, Stage stage) {
-  if (auto order = dyn_cast<ExpertOrderOp>(op); order && order.getRanges())
-    return visitOrder(order, stage);
-  if (auto dispatch = dyn_cast<DispatchOp>(op);
-      dispatch && isDropless(dispatch.getResult())) {
-    if (Value weights = dispatch.getWeights())
-      if (failed(ratios.link(weights, dispatch.getSlots(), 1, op)))
-        return failure();
-    return visitRows(dispatch, dispatch.getInput(), dispatch.getResult(),
-                     stage);
-  }
-  if (auto combine = dyn_cast<CombineOp>(op);
-      combine && isDropless(combine.getRows())) {
-    if (Value weights = combine.getWeights())
-      if (failed(ratios.link(weights, combine.getSlots(), 1, op)))
-        return failure();
-    return visitRows(combine, combine.getResult(), combine.getRows(), stage);
-  }
-  if (auto gradient = dyn_cast<CombineWeightGradientOp>(op);
-      gradient && isDropless(gradient.getRows())) {
-    if (failed(ratios.link(gradient.getResult(), gradient.getSlots(), 1, op)))
-      return failure();
-    return visitRows(gradient, gradient.getTokens(), gradient.getRows(), stage);
-  }
+  if (Value rows = runsOf(op))
+    return visitRuns(op, rows, stage);
+  if (auto [from, to] = groupedRowsOf(op); from)
+    return ratios.link(from, to, 2, op);
   if (auto segments = dyn_cast<ExpertSegmentsOp>(op))
     return visitSegments(segments, stage);
   if (auto exchange = dyn_cast<ExchangeRowsOp>(op))
     return visitRoom(exchange, stage);
   if (auto returned = dyn_cast<ReturnRowsOp>(op))
     return visitExchange(returned);
-  if (auto linear = dyn_cast<GroupedLinearOp>(op); linear && linear.getRanges())
-    return visitGrouped(op, linear.getRows(), linear.getResult());
-  if (auto linear = dyn_cast<GroupedLinearInputGradientOp>(op);
-      linear && linear.getRanges())
-    return visitGrouped(op, linear.getGrad(), linear.getResult());
-  if (auto linear = dyn_cast<GroupedLinearWeightGradientOp>(op);
-      linear && linear.getRanges())
-    return visitGrouped(op, linear.getGrad(), linear.getRows());
   return std::nullopt;
 }
 
@@ -273,28 +276,24 @@ std::optional<LogicalResult> Sizing::visit(Operation *op, Stage stage) {
 //===----------------------------------------------------------------------===//
 
 void Sizing::setPositionRuns() {
-  auto count = static_cast<uint64_t>(positions);
   module.walk([&](Operation *op) {
-    if (auto order = dyn_cast<ExpertOrderOp>(op); order && order.getRanges())
-      order.setPositionRuns(count);
-    else if (auto dispatch = dyn_cast<DispatchOp>(op);
-             dispatch && isDropless(dispatch.getResult()))
-      dispatch.setPositionRuns(count);
-    else if (auto combine = dyn_cast<CombineOp>(op);
-             combine && isDropless(combine.getRows()))
-      combine.setPositionRuns(count);
-    else if (auto gradient = dyn_cast<CombineWeightGradientOp>(op);
-             gradient && isDropless(gradient.getRows()))
-      gradient.setPositionRuns(count);
+    if (!runsOf(op))
+      return;
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<ExpertOrderOp, DispatchOp, CombineOp, CombineWeightGradientOp>(
+            [&](auto own) {
+              own.setPositionRuns(static_cast<uint64_t>(positions));
+            });
   });
 }
 
-/// An even share of the choices is as many rows as a run has sent. `rows` has
-/// its size of before.
-template <typename OpT> void Sizing::setExpectedRows(OpT op, Value rows) {
+/// An even share of the choices is as many rows as a run has sent; rows have
+/// their sizes of before.
+template <typename OpT> void Sizing::setExpectedRows(OpT op) {
   Value ranges = op.getRanges();
   if (!ranges || cast<ShapedType>(ranges.getType()).getRank() != 4)
     return;
+  Value rows = groupedRowsOf(op).first;
   auto before = static_cast<int64_t>(op.getExpectedRows());
   if (before == 0)
     before = sizeOf(rows, 1);
@@ -304,26 +303,25 @@ template <typename OpT> void Sizing::setExpectedRows(OpT op, Value rows) {
 }
 
 void Sizing::setNumbers() {
-  Builder builder(module.getContext());
   module.walk([&](Operation *op) {
-    if (auto linear = dyn_cast<GroupedLinearOp>(op))
-      setExpectedRows(linear, linear.getRows());
-    else if (auto linear = dyn_cast<GroupedLinearInputGradientOp>(op))
-      setExpectedRows(linear, linear.getGrad());
-    else if (auto linear = dyn_cast<GroupedLinearWeightGradientOp>(op))
-      setExpectedRows(linear, linear.getGrad());
-    else if (auto constant = dyn_cast<ConstantOp>(op);
-             constant && constant.getPerSequences() > 0)
-      constant.setValue(
-          APFloat(constant.getValue().convertToDouble() *
-                  std::pow(static_cast<double>(trained.down) /
-                               static_cast<double>(trained.up),
-                           static_cast<double>(constant.getPerSequences()))));
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<GroupedLinearOp, GroupedLinearInputGradientOp,
+              GroupedLinearWeightGradientOp>(
+            [&](auto linear) { setExpectedRows(linear); })
+        .Case([&](ConstantOp constant) {
+          if (constant.getPerSequences() == 0)
+            return;
+          double share = static_cast<double>(trained.down) /
+                         static_cast<double>(trained.up);
+          constant.setValue(APFloat(
+              constant.getValue().convertToDouble() *
+              std::pow(share,
+                       static_cast<double>(constant.getPerSequences()))));
+        });
   });
 }
 
-LogicalResult Sizing::setTraining() {
-  Builder builder(module.getContext());
+void Sizing::setTraining() {
   int64_t micro = plan.microBatch * plan.dp;
   training.setMicroBatchSize(static_cast<uint64_t>(micro));
   auto most = static_cast<uint64_t>(training.getMostMicrobatches());
@@ -335,7 +333,6 @@ LogicalResult Sizing::setTraining() {
     if (scale.getMicrobatches())
       scale.setMicrobatches(most);
   });
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -370,16 +367,6 @@ void Sizing::eraseExchanges() {
 // 7. Positions
 //===----------------------------------------------------------------------===//
 
-/// `value` in the element type of `type`.
-static Value inElementsOf(OpBuilder &builder, Value value,
-                          RankedTensorType type) {
-  auto from = cast<RankedTensorType>(value.getType());
-  if (from.getElementType() == type.getElementType())
-    return value;
-  return builder.create<CastOp>(value.getLoc(),
-                                from.clone(type.getElementType()), value);
-}
-
 /// The rows of a table at all positions of a sequence, in their order, are its
 /// first ones; and so are the rows that such a lookup gives a gradient.
 static void takePrefix(Operation *user) {
@@ -391,8 +378,7 @@ static void takePrefix(Operation *user) {
     if (rows.getType() != type)
       rows = builder.create<PrefixOp>(user->getLoc(), type, rows);
   } else {
-    rows =
-        inElementsOf(builder, cast<EmbeddingGradientOp>(user).getGrad(), type);
+    rows = matching(builder, cast<EmbeddingGradientOp>(user).getGrad(), result);
     if (rows.getType() != type)
       rows = builder.create<PadRowsOp>(user->getLoc(), type, rows);
   }
@@ -425,8 +411,9 @@ LogicalResult Sizing::run() {
       return failure();
   setNumbers();
   setPositionRuns();
-  if (failed(ratios.apply()) || failed(setTraining()))
+  if (failed(ratios.apply()))
     return failure();
+  setTraining();
   if (plan.ep == 1)
     eraseExchanges();
   if (plan.cp == 1)

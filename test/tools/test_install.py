@@ -14,6 +14,7 @@ from programs import BUILD
 SHARE = "share/hocket/examples"
 NANO = f"{SHARE}/nano/spec.textproto"
 PLUGIN = f"{SHARE}/pass-plugin"
+WHY_NOT_BARE = bare_system.why_not()
 
 
 def run(*command, **options):
@@ -124,7 +125,7 @@ class PackageTest(unittest.TestCase):
         needs = run("dpkg-deb", "-f", found["hocket-dev"], "Depends")
         self.assertIn("hocket (= ", needs)
 
-    @unittest.skipIf(bare_system.why_not(), bare_system.why_not())
+    @unittest.skipIf(WHY_NOT_BARE, WHY_NOT_BARE)
     def test_a_bare_system_needs_no_more(self):
         root = self.folder / "root"
         bare_system.make(root, self.found["hocket"])

@@ -23,6 +23,13 @@ Type hocket::xf::widened(Type elementType) {
                              : Float32Type::get(elementType.getContext());
 }
 
+Value hocket::xf::matching(OpBuilder &builder, Value value, Value like) {
+  if (elementOf(value) == elementOf(like))
+    return value;
+  auto type = RankedTensorType::get(shapeOf(value), elementOf(like));
+  return builder.create<CastOp>(value.getLoc(), type, value);
+}
+
 LogicalResult hocket::xf::checkShape(Operation *op, int number, StringRef what,
                                      Value value, Shape expected) {
   if (shapeOf(value) == expected)

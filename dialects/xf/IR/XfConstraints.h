@@ -37,6 +37,11 @@ inline bool isWide(mlir::Type type) { return type.isF32() || type.isF64(); }
 /// The type of gradients and statistics that are kept in f32 at least.
 mlir::Type widened(mlir::Type elementType);
 
+/// `value` in the element type of `like`. A gradient may arrive in f32 at an op
+/// that computes in bf16: the gradients of parameters are kept in f32.
+mlir::Value matching(mlir::OpBuilder &builder, mlir::Value value,
+                     mlir::Value like);
+
 /// `X<number>: <what> has shape <found>, expected <expected>`.
 mlir::LogicalResult checkShape(mlir::Operation *op, int number,
                                llvm::StringRef what, mlir::Value value,

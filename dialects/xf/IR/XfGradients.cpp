@@ -19,15 +19,6 @@
 using namespace mlir;
 using namespace hocket::xf;
 
-/// `grad` in the element type of `like`. A gradient may arrive in f32 at an op
-/// that computes in bf16: the gradients of parameters are kept in f32.
-static Value matching(OpBuilder &builder, Value grad, Value like) {
-  if (elementOf(grad) == elementOf(like))
-    return grad;
-  auto type = RankedTensorType::get(shapeOf(grad), elementOf(like));
-  return builder.create<CastOp>(grad.getLoc(), type, grad);
-}
-
 /// The type of the gradient of a parameter: in f32 at least, so that nothing
 /// is rounded between the GEMM and the accumulator.
 static Type parameterGradient(Value parameter) {

@@ -307,14 +307,15 @@ Value ModelBuilder::buildDenseMlp(Value input) {
 
 /// The arguments of a layer that writes.
 void ModelBuilder::takeCache(
-    llvm::function_ref<void(Type, StringRef, std::string_view)> take) {
+    llvm::function_ref<void(Type, StringRef, std::string_view)> take,
+    ArrayRef<LayerCache> caches) {
   auto ids = RankedTensorType::get({batch, 1}, builder.getI32Type());
   take(ids, "positions", "training.sequence_length");
   take(ids, "rows", "training.sequence_length");
   take(RankedTensorType::get({serving.rows, serving.tablePages},
                              builder.getI32Type()),
        "table", "training.sequence_length");
-  for (const LayerCache &cache : cachesOf(*kind))
+  for (const LayerCache &cache : caches)
     take(cache.type, cache.name, cache.field);
 }
 
@@ -352,11 +353,9 @@ func::FuncOp ModelBuilder::buildLayer() {
   if (isDecoder)
     take(tensor({batch, encoderSequence, model.hidden()}), "encoded",
          "model.encoder");
-  SmallVector<LayerCache> caches;
-  if (serving.isOn)
-    caches = cachesOf(*kind);
+  const SmallVector<LayerCache> caches = cachesOf(*kind);
   if (!caches.empty())
-    takeCache(take);
+    takeCache(take, caches);
   const std::vector<Parameter> list = layerParameters(spec, *kind);
   for (const Parameter &parameter : list)
     take(tensor(parameter.shape), parameter.name, parameter.field);
@@ -491,9 +490,7 @@ Value ModelBuilder::callLayer(const Stack &stack, int64_t index, Value input) {
     operands.push_back(relativeBias);
   if (called.model.has_encoder())
     operands.push_back(encoded);
-  SmallVector<LayerCache> caches;
-  if (serving.isOn)
-    caches = cachesOf(called);
+  const SmallVector<LayerCache> caches = cachesOf(called);
   if (!caches.empty())
     operands.append({positions, serving.places, serving.table});
   for (const LayerCache &cache : caches)

@@ -59,6 +59,8 @@ SmallVector<ModelBuilder::LayerCache>
 ModelBuilder::cachesOf(const ResolvedKind &of) const {
   using Role = xf::ParameterRole;
   SmallVector<LayerCache> caches;
+  if (!serving.isOn)
+    return caches;
   if (of.attention) {
     RankedTensorType type =
         tensor({serving.rows * serving.tablePages, pagePositions,

@@ -193,11 +193,13 @@ private:
     xf::ParameterRole role; ///< Of what it is split like.
     const char *field;
   };
+  /// None of a function that does not write.
   llvm::SmallVector<LayerCache> cachesOf(const ResolvedKind &of) const;
   void declareCaches();
   void takeCache(
       llvm::function_ref<void(mlir::Type, llvm::StringRef, std::string_view)>
-          take);
+          take,
+      llvm::ArrayRef<LayerCache> caches);
   mlir::Value buildCachedAttention(mlir::Value query, mlir::Value key,
                                    mlir::Value value);
   /// Of the input `part` of a state-space layer: `x`, `b` or `c`.

@@ -65,13 +65,9 @@ int64_t hocket::spec::expertCapacity(const Spec &spec) {
       std::clamp(wish, 1.0, static_cast<double>(sequence)));
 }
 
-int64_t hocket::spec::positionRuns(const Spec &spec) {
-  return spec.plan().context_parallel() * plan::tensorGroups(planOf(spec));
-}
-
 int64_t hocket::spec::tokensOfRank(const Spec &spec) {
   return spec.training().micro_batch_size() *
-         spec.training().sequence_length() / positionRuns(spec);
+         spec.training().sequence_length() / plan::positionRuns(planOf(spec));
 }
 
 int64_t hocket::spec::expertRowsBound(const Spec &spec, int64_t tokens) {

@@ -45,9 +45,6 @@ bool isGated(Model::Activation activation);
 /// least 1. 0 without a capacity factor. For a resolved spec with experts.
 int64_t expertCapacity(const Spec &spec);
 
-/// Ranks, or groups of them, that share each sequence and have all experts.
-int64_t positionRuns(const Spec &spec);
-
 /// The tokens of a microbatch that a rank orders by its experts alone.
 int64_t tokensOfRank(const Spec &spec);
 
