@@ -245,6 +245,11 @@ private:
     return dim == 0 ? "output features" : "input features";
   }
 
+  static bool isOfStateSpace(std::optional<xf::ParameterRole> role) {
+    return role == xf::ParameterRole::StateInput ||
+           role == xf::ParameterRole::StateGroup;
+  }
+
   std::string sourceText(xf::VariableOp variable, ReasonAttr reason,
                          int64_t dim) const {
     StringRef axis = reason.getAxis().getValue();
@@ -269,8 +274,9 @@ private:
     case ReasonKind::CachePages:
       return byPlan("sequences, and pages are with theirs");
     case ReasonKind::CacheHeads:
-      return byPlan(variable.findRole(symbols) ? "heads of state spaces"
-                                               : "key and value heads");
+      return byPlan(isOfStateSpace(variable.findRole(symbols))
+                        ? "heads of state spaces"
+                        : "key and value heads");
     case ReasonKind::SumsOfData:
       return "each rank adds up the gradient of its own data, and their sum is "
              "formed once a step, where the update begins";

@@ -17,6 +17,10 @@ xf.variable @gradient : tensor<8xf32> {dist.reasons = [[#dist.reason<zero_gradie
 xf.variable @first : tensor<8xf32> {dist.reasons = [[#dist.reason<first_addition over "dp">]], dist.sharding = #dist.sharding<@mesh, [["dp"]], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK-SAME: name = "cache", {{.*}}why = "dim 0 over dp: by the plan, dp = 2 splits sequences, and pages are with theirs; dim 1 over tp: by the plan, tp = 2 splits key and value heads"
 xf.variable @cache : tensor<8x8xf32> {dist.reasons = [[#dist.reason<cache_pages over "dp">, #dist.reason<cache_heads over "tp">]], dist.sharding = #dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>, kind = #xf.variable_kind<parameter>}
+// CHECK-SAME: name = "keys", {{.*}}why = "dim 2 over tp: by the plan, tp = 2 splits key and value heads"
+xf.variable @keys : tensor<8x8x8x8xf32> {dist.reasons = [[#dist.reason<cache_heads over "tp">]], dist.sharding = #dist.sharding<@mesh, [[], [], ["tp"], []], partial = []>, kind = #xf.variable_kind<cache>, role = #xf.parameter_role<key>}
+// CHECK-SAME: name = "states", {{.*}}why = "dim 1 over tp: by the plan, tp = 2 splits heads of state spaces"
+xf.variable @states : tensor<8x8x8x8xf32> {dist.reasons = [[#dist.reason<cache_heads over "tp">]], dist.sharding = #dist.sharding<@mesh, [[], ["tp"], [], []], partial = []>, kind = #xf.variable_kind<cache>, role = #xf.parameter_role<state_input>}
 // CHECK-SAME: name = "chosen", {{.*}}why = "as line 7 of the plan's shardings says"
 xf.variable @chosen : tensor<8xf32> {dist.reasons = [[#dist.reason<chosen line 7>]], dist.sharding = #dist.sharding<@mesh, [["dp"]], partial = []>, kind = #xf.variable_kind<parameter>}
 // One that is placed by hand has no reason.
