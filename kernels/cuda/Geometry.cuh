@@ -91,10 +91,16 @@ constexpr int kCacheStageBytes = kFewRows * kCachedScorePitch * 4 +
 /// operands at a time, several times over in shared memory. With fragments:
 constexpr int kGemmSide = 128, kGemmDepth = 32, kGemmStages = 3;
 constexpr int kGemmThreads = 256;
-/// by warpgroups, of which so many multiply beside the one that fetches:
+/// by warpgroups, of which so many multiply beside the one that fetches, a
+/// rectangle of as many rows and more columns; blocks that take rectangles by
+/// turns have so many rows of them in a band, whose operands a cache holds:
 constexpr int kGemmWarpgroups = 2, kGroupThreads = 128 * (kGemmWarpgroups + 1);
-constexpr int kGroupDepth = 64, kGroupStages = 4;
-constexpr int kGroupBytes = 2 * kGroupStages * kGroupDepth * kGemmSide * 2;
+constexpr int kGroupColumns = 256, kGroupDepth = 64, kGroupStages = 4;
+constexpr int kGroupBand = 16;
+constexpr int kGroupStageBytes = (kGemmSide + kGroupColumns) * kGroupDepth * 2;
+constexpr int kGroupBytes = kGroupStages * kGroupStageBytes;
+/// and rows of 16, columns of 32 results that a warp stores at a time.
+constexpr int kGroupPieceBytes = 16 * 32 * 2;
 /// and without, one result a thread and 16 of its rows and columns:
 constexpr int kPlainSide = 64, kPlainGemmDepth = 16;
 /// Bytes of an operand of a GEMM in shared memory, whichever way it lies.

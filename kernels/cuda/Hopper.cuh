@@ -132,6 +132,15 @@ HOCKET_DEVICE void fenceProxyAsync() {
       HOCKET_SUMS(how, d, 10), HOCKET_SUMS(how, d, 11),                        \
       HOCKET_SUMS(how, d, 12), HOCKET_SUMS(how, d, 13),                        \
       HOCKET_SUMS(how, d, 14), HOCKET_SUMS(how, d, 15)
+#define HOCKET_SUMS_256(how, d)                                                \
+  HOCKET_SUMS_128(how, d), HOCKET_SUMS(how, d, 16), HOCKET_SUMS(how, d, 17),   \
+      HOCKET_SUMS(how, d, 18), HOCKET_SUMS(how, d, 19),                        \
+      HOCKET_SUMS(how, d, 20), HOCKET_SUMS(how, d, 21),                        \
+      HOCKET_SUMS(how, d, 22), HOCKET_SUMS(how, d, 23),                        \
+      HOCKET_SUMS(how, d, 24), HOCKET_SUMS(how, d, 25),                        \
+      HOCKET_SUMS(how, d, 26), HOCKET_SUMS(how, d, 27),                        \
+      HOCKET_SUMS(how, d, 28), HOCKET_SUMS(how, d, 29),                        \
+      HOCKET_SUMS(how, d, 30), HOCKET_SUMS(how, d, 31)
 #define HOCKET_LIST_64                                                         \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "     \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "     \
@@ -141,6 +150,14 @@ HOCKET_DEVICE void fenceProxyAsync() {
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "   \
   "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, "     \
   "%60, %61, %62, %63"
+#define HOCKET_LIST_256                                                        \
+  HOCKET_LIST_128                                                              \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, "             \
+  "%76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, "               \
+  "%88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, "               \
+  "%100, %101, %102, %103, %104, %105, %106, %107, %108, %109, "               \
+  "%110, %111, %112, %113, %114, %115, %116, %117, %118, %119, "               \
+  "%120, %121, %122, %123, %124, %125, %126, %127"
 
 /// One instruction, with what it reads beside the sums.
 #define HOCKET_WGMMA(N, TYPE, how, d, A, B, MORE, ADDS, ...)                   \
@@ -174,14 +191,20 @@ HOCKET_DEVICE void fenceProxyAsync() {
 
 HOCKET_DEFINE_WGMMA(bf16, "bf16", 64, "%32", "%33", "%34", "%35", "%36", "%37")
 HOCKET_DEFINE_WGMMA(bf16, "bf16", 128, "%64", "%65", "%66", "%67", "%68", "%69")
+HOCKET_DEFINE_WGMMA(bf16, "bf16", 256, "%128", "%129", "%130", "%131", "%132",
+                    "%133")
 HOCKET_DEFINE_WGMMA(f16, "f16", 64, "%32", "%33", "%34", "%35", "%36", "%37")
 HOCKET_DEFINE_WGMMA(f16, "f16", 128, "%64", "%65", "%66", "%67", "%68", "%69")
+HOCKET_DEFINE_WGMMA(f16, "f16", 256, "%128", "%129", "%130", "%131", "%132",
+                    "%133")
 
 #undef HOCKET_DEFINE_WGMMA
 #undef HOCKET_WGMMA_SHARED
 #undef HOCKET_WGMMA
+#undef HOCKET_LIST_256
 #undef HOCKET_LIST_128
 #undef HOCKET_LIST_64
+#undef HOCKET_SUMS_256
 #undef HOCKET_SUMS_128
 #undef HOCKET_SUMS_64
 #undef HOCKET_SUMS

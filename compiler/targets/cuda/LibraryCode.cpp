@@ -86,6 +86,8 @@ private:
             std::to_string(launch.grid[1]) + " x " +
             std::to_string(launch.grid[2]) + " blocks of " +
             std::to_string(launch.threads) + " threads";
+    if (launch.isPersistent)
+      text += ", at most one a multiprocessor";
     if (launch.sharedBytes > 0)
       text +=
           ", " + std::to_string(launch.sharedBytes) + " bytes of shared memory";

@@ -15,7 +15,10 @@ using Integers = std::span<const int64_t>;
 
 static const char *const kGroupedHeader = "GroupedLinear.cuh";
 static const char *const kHopperHeader = "HopperGemm.cuh";
+/// Of the gradient of weights, and of what stores its results late.
 constexpr int64_t kGroupShared = cuda::kGroupBytes + cuda::kTileAlignment;
+constexpr int64_t kLateShared =
+    kGroupShared + 4 * cuda::kGemmWarpgroups * cuda::kGroupPieceBytes;
 
 static bool isPlain(Integers n) {
   return n[0] == static_cast<int64_t>(DType::F32);
@@ -116,7 +119,7 @@ static KernelError addLinear(const CudaRequest &request, bool gradient,
   if (KernelError error = addTiles(request, tiles, call, call.hopper))
     return error;
   LaunchText hopper(kHopperHeader, "hopperGroupedLinear", {type, isGradient});
-  hopper.onlyIf("defined(HOCKET_HOPPER)").oneBlock();
+  hopper.onlyIf("defined(HOCKET_HOPPER)").persistent();
   hopper.tensor("x", matrixOf(n, 1, n[1], depth, cuda::kGemmSide));
   // Weights lie as [n[2], n[3]]: in rows of the depth, or, for the gradient, in
   // rows of columns.
@@ -126,8 +129,8 @@ static KernelError addLinear(const CudaRequest &request, bool gradient,
   hopper.out("y", type, 0).workspace("tiles", "const GroupTile");
   hopper.size("columns", columns).size("depth", depth);
   return appendLaunch(call.hopper, hopper,
-                      {tiles, blocksOf(columns, cuda::kGemmSide), 1},
-                      cuda::kGroupThreads, kGroupShared);
+                      {tiles * blocksOf(columns, cuda::kGroupColumns), 1, 1},
+                      cuda::kGroupThreads, kLateShared);
 }
 
 KernelError launchGroupedLinear(const CudaRequest &request, CudaCall &call) {
@@ -143,8 +146,6 @@ KernelError launchGroupedWeightGradient(const CudaRequest &request,
                                         CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
-  std::array<int64_t, 3> grid = {n[4] * blocksOf(n[2], sideOf(n)),
-                                 blocksOf(n[3], sideOf(n)), 1};
   int64_t tiles = 0; // Only for the check of the ranges.
   auto addRest = [&](LaunchText &text) {
     addShape(text, request);
@@ -159,22 +160,26 @@ KernelError launchGroupedWeightGradient(const CudaRequest &request,
   addRest(any);
   if (isPlain(n))
     any.pass("nullptr");
-  if (KernelError error =
-          appendLaunch(call.launches, any, grid, cuda::kGemmThreads,
-                       isPlain(n) ? 0 : cuda::kGemmBytes))
+  if (KernelError error = appendLaunch(
+          call.launches, any,
+          {n[4] * blocksOf(n[2], sideOf(n)), blocksOf(n[3], sideOf(n)), 1},
+          cuda::kGemmThreads, isPlain(n) ? 0 : cuda::kGemmBytes))
     return error;
   if (!hasTensors(n))
     return nullptr;
   if (KernelError error = addTiles(request, tiles, call, call.hopper))
     return error;
   LaunchText hopper(kHopperHeader, "hopperGroupedWeightGradient", {type});
-  hopper.onlyIf("defined(HOCKET_HOPPER)").oneBlock();
+  hopper.onlyIf("defined(HOCKET_HOPPER)").persistent();
   hopper.tensor("dy", matrixOf(n, 1, n[1], n[2], cuda::kGroupDepth));
   hopper.tensor("x", matrixOf(n, 2, n[1], n[3], cuda::kGroupDepth));
   hopper.out("dw", "float", 0);
   addRest(hopper);
-  return appendLaunch(call.hopper, hopper, grid, cuda::kGroupThreads,
-                      kGroupShared);
+  return appendLaunch(call.hopper, hopper,
+                      {n[4] * blocksOf(n[2], cuda::kGemmSide) *
+                           blocksOf(n[3], cuda::kGroupColumns),
+                       1, 1},
+                      cuda::kGroupThreads, kGroupShared);
 }
 
 } // namespace hocket::kernels::library

@@ -117,6 +117,11 @@ LaunchText &LaunchText::oneBlock() {
   return *this;
 }
 
+LaunchText &LaunchText::persistent() {
+  isPersistent = true;
+  return oneBlock();
+}
+
 LaunchText &LaunchText::declare(const std::string &text) {
   declarations += text;
   return *this;
@@ -201,6 +206,7 @@ CudaLaunch LaunchText::launch(std::array<int64_t, 3> grid, uint32_t threads,
   launch.text = replaceSymbol(text, launch.symbol);
   for (size_t i = 0; i < 3; ++i)
     launch.grid[i] = static_cast<uint32_t>(grid[i]);
+  launch.isPersistent = isPersistent;
   launch.threads = threads;
   launch.sharedBytes = static_cast<uint32_t>(sharedBytes);
   launch.arguments = arguments;

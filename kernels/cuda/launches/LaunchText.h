@@ -62,6 +62,9 @@ public:
   /// warpgroups may change hands.
   LaunchText &oneBlock();
 
+  /// The same, of a kernel whose blocks take all work along x by turns.
+  LaunchText &persistent();
+
   /// Where the preprocessor finds that to hold alone.
   LaunchText &onlyIf(const std::string &condition);
 
@@ -75,7 +78,7 @@ private:
 
   std::string header, function, types, declarations, parameters, passed;
   std::string condition;
-  bool hasOneBlock = false;
+  bool hasOneBlock = false, isPersistent = false;
   std::vector<CudaArgument> arguments;
   std::vector<CudaTensor> tensors;
 };

@@ -79,6 +79,9 @@ struct CudaLaunch {
   std::string header; ///< that the text includes: "kernels/cuda/Rope.cuh"
   std::string text;   ///< of the kernel, and of what is its own
   std::array<uint32_t, 3> grid = {1, 1, 1}; ///< blocks, none of them 0
+  /// Persistent: a block along x also does the work of those that are not
+  /// there. At most one a multiprocessor is launched.
+  bool isPersistent = false;
   uint32_t threads = 1;                     ///< of a block, along x
   uint32_t sharedBytes = 0; ///< dynamic; more than 48 KiB must be asked for
   std::vector<CudaArgument> arguments;

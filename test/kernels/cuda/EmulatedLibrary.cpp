@@ -219,7 +219,10 @@ uint32_t EmulatedLibrary::run(const LibraryCase &c, const CudaCall &call,
   ArgumentValues values(c, buffers, workspace.data(), &fault);
   for (const CudaLaunch &launch : call.launchesOn(major, 0)) {
     emulator::Launch where;
-    where.gridSize = {launch.grid[0], launch.grid[1], launch.grid[2]};
+    // So few that blocks of persistent kernels have turns.
+    uint32_t most = launch.isPersistent ? 2 : launch.grid[0];
+    where.gridSize = {std::min(launch.grid[0], most), launch.grid[1],
+                      launch.grid[2]};
     where.blockSize.x = launch.threads;
     where.sharedBytes = launch.sharedBytes;
     where.seed = seed;

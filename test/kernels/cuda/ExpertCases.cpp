@@ -178,6 +178,24 @@ void addGemms(Cases &cases) {
                    {},
                    {},
                    {of(f32), x, x}});
+  // A block of Hopper's has several rectangles of the result, with more steps
+  // than results are stored in, with fewer, and in more than one band.
+  for (std::vector<int64_t> shape :
+       {std::vector<int64_t>{bf16, 10, 264, 648, 2, 1, 2, 10},
+        {f16, 264, 520, 136, 2, 1, 2, 264},
+        {bf16, 17, 520, 8, 17, 1, 17, 17}}) {
+    Fill y = of(shape[0]);
+    cases.push_back({"grouped_linear", shape, {}, {}, {y, y, y}});
+    cases.push_back(
+        {"grouped_linear_input_gradient", shape, {}, {}, {y, y, y}});
+    for (int accumulate : {0, 1})
+      cases.push_back({"grouped_linear_weight_gradient",
+                       shape,
+                       {},
+                       {},
+                       {of(f32), y, y},
+                       accumulate});
+  }
 }
 
 } // namespace

@@ -426,7 +426,7 @@ TEST(CudaLibrary, GemmsOfExpertsUseTensorCores) {
     expectInOrder(ptxOf(c, 4, 9),
                   {"mbarrier.init.shared::cta", "setmaxnreg.inc.sync.aligned",
                    "mbarrier.try_wait.parity", "wgmma.fence.sync.aligned",
-                   wgmmaText(128), "wgmma.commit_group.sync.aligned",
+                   wgmmaText(256), "wgmma.commit_group.sync.aligned",
                    "wgmma.wait_group.sync.aligned 1", "mbarrier.arrive"},
                   {"mma.sync.aligned", "cp.async.cg", "atom.global.add",
                    "red.global.add", ".local"});

@@ -16,7 +16,7 @@ ARGUMENTS = {
     "fenceBarrierInit": [], "__syncthreads": [], "fenceProxyAsync": [],
     "beginToFetch": [], "beginToMultiply": [], "namedBarrierSync": [0, 1], "namedBarrierArrive": [0, 1],
     "fetchRows": [0, 2], "fetchStep": [0, 2], "beginDots": [2, 4], "beginSums": [3],
-    "clearFrom": [], "multiplyStep": [],
+    "clearFrom": [], "multiplyStep": [], "multiplyNext": [],
 }  # fmt: skip
 # Methods, by what they belong to.
 METHODS = {
@@ -274,14 +274,13 @@ def barrier_parameters(rings, barriers):
 def gemm_parameters(text):
     """The same of WarpgroupGemm."""
     (stages,) = matched(r"using Ring = TileRing<(\w+)>;", text)
-    (stage,) = matched(r"return start \+ \((.*)\) \* TileOf<true>::bytes;", body(text, "stage"))
-    found = barrier_parameters([("ring", stages)], [])
-    for name in ("left", "right"):
-        (operand,) = matched(r"return \{stage\(i, (\d)\)\};", body(text, name))
-        found[f"{name}(i)"] = (
-            "(" + re.sub(r"\boperand\b", operand, re.sub(r"\bi\b", "at(i)", stage)) + "), at(i)"
-        )
-    return found
+    (stage,) = matched(r"return start \+ (.*) \* kGroupStageBytes;", body(text, "stage"))
+    stage = re.sub(r"\bi\b", "at(i)", stage)
+    matched(r"return \{stage\(i\)\};", body(text, "left"))
+    matched(r"return \{stage\(i\) \+ Left::bytes\};", body(text, "right"))
+    return barrier_parameters([("ring", stages)], []) | {
+        "left(i)": f"(2 * ({stage}) + 0), at(i)", "right(i)": f"(2 * ({stage}) + 1), at(i)",
+    }  # fmt: skip
 
 
 def constants(text, functions, folder):

@@ -35,6 +35,7 @@ public:
   Status open(DeviceProperties properties) {
     about = std::move(properties);
     gemms.setGpu(about.name + " " + about.isa, about.f8Layouts);
+    library.setMultiprocessors(about.workers);
     HOCKET_CUDA_CALL(api, cuDevicePrimaryCtxRetain, &context, device);
     return okStatus();
   }

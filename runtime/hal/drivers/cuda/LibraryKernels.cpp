@@ -180,7 +180,10 @@ Status LibraryKernels::run(const LibraryCall &call, const LibraryMemory &memory,
     const auto &grid = launch.about.grid;
     CUDA_KERNEL_NODE_PARAMS kernel;
     kernel.func = launch.function.handle;
-    kernel.gridDimX = grid[0], kernel.gridDimY = grid[1];
+    kernel.gridDimX = launch.about.isPersistent
+                          ? std::min(grid[0], multiprocessors)
+                          : grid[0];
+    kernel.gridDimY = grid[1];
     kernel.gridDimZ = grid[2];
     kernel.blockDimX = launch.about.threads;
     kernel.sharedMemBytes = launch.about.sharedBytes;

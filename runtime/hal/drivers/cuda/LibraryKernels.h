@@ -35,6 +35,9 @@ public:
                  const GpuModules &modules);
   ~LibraryKernels();
 
+  /// How many of persistent kernels' blocks run at once.
+  void setMultiprocessors(uint32_t count) { multiprocessors = count; }
+
   /// Loads the code of `call`, unless run() would refuse it.
   void prepare(const LibraryCall &call) { (void)find(call); }
 
@@ -55,6 +58,7 @@ private:
   Graphs &graphs; ///< Launches.
   const GpuModules &modules;
   TensorMaps tensors;
+  uint32_t multiprocessors = 1;
   /// By a hash of the op and its numbers.
   std::unordered_multimap<size_t, std::unique_ptr<Prepared>> known;
 };

@@ -105,7 +105,10 @@ typedef StageBuffer {
 };
 StageBuffer memory[STAGES + OWN_STAGES];
 #define isOwn(p) ((p) >= STAGES)
-#define bytesOf(p) (isOwn(p) -> (Own_bytes) / 1024 : (Tile_bytes) / 1024)
+#ifndef BYTES_OF_TILE
+#define BYTES_OF_TILE(p) Tile_bytes
+#endif
+#define bytesOf(p) (isOwn(p) -> (Own_bytes) / 1024 : (BYTES_OF_TILE(p)) / 1024)
 
 inline overwrite(p, i) {
   assert(memory[p].left == 0 && memory[p].on == 0);

@@ -1,9 +1,11 @@
 /* Part of Hocket, under the Apache License v2.0.
  *
  * WarpgroupGemm of kernels/cuda/HopperGemm.cuh, and what calls it; see
- * attention_forward.pml. Steps belong to ranges of k, any number of them, of
- * which empty ones do nothing. The last step of one may have rows that are to be
- * cleared. Threads that fetch do not care where a range ends.
+ * attention_forward.pml. Steps belong to ranges of k, any number of them, of any
+ * number of rectangles; empty ranges do nothing. The last step of one may have
+ * rows that are to be cleared, by each group that reads them: zeros may be
+ * written again where another group reads them. Threads that fetch do not care
+ * where a range ends.
  */
 
 #define TILES (4 * kGroupStages)
@@ -13,7 +15,8 @@
 #define READS(p) 1
 #define READS_OF_GROUP 2
 #define LANES 1
-#define MEETINGS 2
+#define MEETINGS (GROUPS + 1)
+#define warpgroup() group
 #include "barriers.pml"
 
 /* What is known of the step in a stage: that others of its range follow, that
@@ -55,12 +58,15 @@ inline pass(left, leftTile, right, rightTile) {
   }
 }
 #define passStep(left, right) pass(left, right)
+/* The processes of this one's group, a bit each. */
+#define OWN_GROUP                                                              \
+  (((1 << PROCESSES_OF_GROUP) - 1) << (group * PROCESSES_OF_GROUP))
 inline clear(p, i) {
   assert(memory[p].there && memory[p].tile == i);
-  cleared[p]++
+  cleared[p] = cleared[p] | (1 << warp)
 }
 inline multiply(p, i) {
-  assert(cleared[p] == (kind == IS_CUT -> WARPS : 0));
+  assert(kind != IS_CUT || (cleared[p] & OWN_GROUP) == OWN_GROUP);
   read(p, i)
 }
 #define clearTile(tiles) clear(tiles)
@@ -79,7 +85,7 @@ inline fetch() {
   :: atomic {
        more ->
        producerAcquire(ring, step);
-       expect(barrier(ring, step), kGroupBytes / kGroupStages);
+       expect(barrier(ring, step), kGroupStageBytes);
        fetchStep(left(step), barrier(ring, step));
        fetchStep(right(step), barrier(ring, step));
        step = at(step + 1);
@@ -95,7 +101,7 @@ inline clearFrom() {
     clearTile(right(step));
     fenceProxyAsync()
   }
-  namedBarrierSync(1, 128 * kGemmWarpgroups)
+  namedBarrierSync(1 + warpgroup(), 128)
 }
 
 inline multiplyStep() {
@@ -103,31 +109,39 @@ inline multiplyStep() {
   multiplyTile(right(step))
 }
 
+#define isBehindOthers (!isFirst)
+inline multiplyNext() {
+  atomic {
+    consumerWait(ring, step);
+    findKind()
+  }
+  if
+  // if constexpr (!AIsDeep)
+  // if (rest < depth)
+  :: kind == IS_CUT -> clearFrom()
+  :: else
+  fi;
+  atomic {
+    multiplyStep();
+    waitWgmma(1);
+    passStep(left(step), right(step));
+    if // if (isBehindOthers)
+    :: isBehindOthers -> consumerRelease(ring, step - 1)
+    :: else
+    fi;
+    isFirst = false;
+    step = at(step + 1)
+  }
+}
+
+/* The steps of both loops are alike. */
 inline add() {
+  // for (int piece = 0; piece < Pieces; ++piece)
+  // if (piece * depth < count)
+  // multiplyNext()
   isFirst = true;
-  do // for (int k = 0; k < count; k += depth, ++step)
-  :: atomic {
-       more ->
-       consumerWait(ring, step);
-       findKind()
-     }
-     if
-     // if constexpr (!AIsDeep)
-     // if (k + depth > count)
-     :: kind == IS_CUT -> clearFrom()
-     :: else
-     fi;
-     atomic {
-       multiplyStep();
-       waitWgmma(1);
-       passStep(left(step), right(step));
-       if // if (k > 0)
-       :: !isFirst -> consumerRelease(ring, step - 1)
-       :: else
-       fi;
-       isFirst = false;
-       step = at(step + 1)
-     }
+  do // for (int k = Pieces * depth; k < count; k += depth)
+  :: more -> multiplyNext()
   :: else -> break
   od;
   atomic {
@@ -156,7 +170,8 @@ proctype Fetch() {
   beginToFetch();
   // if (Roles::isFetcher())
   seen(0, more);
-  // for (Integer i = 0; i < shape.stretches(); ++i)
+  // for (int i = blockIdx.x; i < count; i += stride)
+  // for (Integer j = 0; j < shape.stretches(); ++j)
   fetch();
   running--
 }
@@ -168,7 +183,8 @@ proctype Multiply(byte group, warp) {
   bool more, isFirst, round;
   beginToMultiply();
   seen(0, more);
-  do // for (Integer i = 0; i < shape.stretches(); ++i)
+  // for (int i = blockIdx.x; i < count; i += stride)
+  do // for (Integer j = 0; j < shape.stretches(); ++j)
   :: more -> add()
   :: else -> break
   od;
