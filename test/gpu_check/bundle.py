@@ -31,7 +31,7 @@ BINARIES = ("bin/hocket-runtime", "bin/program_times", "test/bin/hal-test",
             "test/bin/kernels_cuda_device_test")  # fmt: skip
 GLIBC = re.compile(r"(lib(c|m|dl|rt|pthread|resolv)|ld-linux.*|linux-vdso)\.so")
 BASE = re.compile(r"lib(stdc\+\+|gcc_s)\.so")
-TOKENS, GPT2_TOKENS = 400_000, 50257
+TOKENS, LEAST_VOCABULARY = 400_000, 32000
 MOVED_RUNS = 4
 
 
@@ -49,6 +49,7 @@ class Model:
     sequence: int
     layers: tuple = (None,)  # to be tried, most first; None: the spec's
     beside: str = ""  # in fp8, with the sizes of this model, which is in bf16
+    in_pytorch: bool = True  # torch_train.py has it, too
 
     def settings(self, batch):
         return (FP8 if self.beside else {}) | {
@@ -68,6 +69,7 @@ MODELS = (
     Model("llama-8k", "llama-3-8b", (1,), 8192, LLAMA_LAYERS),
     Model("llama-8k-fp8", "llama-3-8b", (1,), 8192, beside="llama-8k"),
     Model("llama-4k", "llama-3-8b", (2,), 4096, LLAMA_LAYERS),
+    Model("mixtral-4k", "mixtral-8x7b", (2,), 4096, (3, 2, 1), in_pytorch=False),
 )
 TINY = """name: "tiny"
 model { layers: 2 hidden: 64 heads: 1 ffn: 128 vocab_size: 61 max_positions: 32
@@ -282,7 +284,7 @@ class Preparation:
         """What `model` may take. Where layers are cut until they fit, PyTorch is to
         have room for them, too."""
         number, unit = re.fullmatch(r"([\d.]+)(\D+)", self.arguments.memory).groups()
-        share = OF_PYTORCH if model.layers != (None,) else 1
+        share = OF_PYTORCH if model.in_pytorch and model.layers != (None,) else 1
         return f"{float(number) * share:g}{unit}"
 
     def prepare_model(self, model):
@@ -304,6 +306,7 @@ class Preparation:
                     "name": model.name, "program": f"programs/{model.name}.hkx",
                     "batch": batch, "sequence": model.sequence,
                     "spec": model.spec, "layers": layers, "beside": model.beside,
+                    "in_pytorch": model.in_pytorch and not model.beside,
                 }  # fmt: skip
             if "S42" not in error:
                 raise Unusable(f"{model.name}: {error}")
@@ -317,7 +320,7 @@ class Preparation:
         has_nvrtc = re.search(r"^NVRTC +found", doctor, re.MULTILINE)
         named = self.arguments.arch != "none"
         self.arch = self.arguments.arch if has_nvrtc and named else None
-        source, most = random.Random(0), 61 if self.arguments.tiny else GPT2_TOKENS
+        source, most = random.Random(0), 61 if self.arguments.tiny else LEAST_VOCABULARY
         count = 20_000 if self.arguments.tiny else TOKENS
         tokens = [source.randrange(most) for _ in range(count)]
         token_files.write(self.folder / "data/random", [tokens])

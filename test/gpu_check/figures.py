@@ -40,6 +40,18 @@ def linear(rows):
     return total(rows, "flops") / seconds / 1e12, total(rows, "plain_seconds") / seconds
 
 
+def of_experts(rows):
+    """[(op, TFLOP/s, share of the speed of one GEMM of as many rows)]"""
+    ops = {row["op"] for row in measured(rows, "library") if "plain_seconds" in row}
+    found = []
+    for op in sorted(ops):
+        of_op = [row for row in measured(rows, "library") if row["op"] == op]
+        seconds = total(of_op, "seconds")
+        found.append((op, total(of_op, "flops") / seconds / 1e12,
+                      total(of_op, "plain_seconds") / seconds))  # fmt: skip
+    return found
+
+
 def attention_flops(row):
     """Two GEMMs forward and five backward, over the keys that are seen."""
     _, batch, sequence, heads, _, dim, causal, window = row["integers"][:8]

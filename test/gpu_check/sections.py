@@ -368,7 +368,7 @@ class Check:
             "figures": [],
             "columns": ["model", "Hocket tokens/s", "PyTorch tokens/s", "what"],
         }  # fmt: skip
-        models = [model for model in self.models if not model.get("beside")]
+        models = [model for model in self.models if model.get("in_pytorch")]
         best = {}
         for mode in ("compiled", "eager"):  # the faster as a rule, in case time ends
             for model in models:
@@ -465,6 +465,10 @@ class Check:
             found.append(figure(f"GEMMs, {name}", gemms[0], "TFLOP/s"))
             what = f"GEMMs over cuBLASLt's best without epilogues, {name}"
             found.append(figure(what, gemms[1], "", 0.95))
+        for op, speed, share in figures.of_experts(rows):
+            found.append(figure(f"{op}, {name}", speed, "TFLOP/s"))
+            what = f"{op} over one dense GEMM of cuBLASLt, {name}"
+            found.append(figure(what, share, ""))
         for op, goal in (("attention_forward", 500), ("attention_backward", 400)):
             for sequence, dim, causal, speed in figures.attention(rows, op):
                 what = f"{op} {'causal ' * causal}{sequence} x {dim}, {name}"

@@ -10,9 +10,11 @@
 // rounds of back-to-back calls, about SECONDS in all, 0.02 without it; of 0 one
 // call), the same with caches that hold something else, its FLOPs and the bytes
 // that it must move. GEMMs are also timed without anything fused and into a
-// result that is not added to, and copies of much memory last.
+// result that is not added to, those of experts beside one GEMM of as many rows
+// with the weights of the first, and copies of much memory last.
 //
-// Numbers are random, token ids small; results mean nothing.
+// Numbers are random, token ids small, experts have as many rows each; results
+// mean nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,8 +60,11 @@ private:
   std::string nameOf(const program::Instruction &instruction) const;
   Status measure(const Kind &kind, json &row);
   Status measurePlain(const program::Gemm &gemm, json &row);
+  Status measurePlain(const hal::GemmCall &call, json &row);
+  Status measureOneExpert(const program::Library &grouped, json &row);
   Status measureCopy();
   Status setIntegers(const program::Instruction &instruction);
+  std::vector<int32_t> evenRanges(const program::Library &grouped) const;
   StatusOr<double> timeOf(const Work &work, bool cold);
   StatusOr<double> roundOf(const Work &work, uint64_t calls);
 
@@ -126,6 +131,24 @@ Status ProgramTimes::fillArena() {
   return device->synchronize();
 }
 
+static bool isOfExperts(const program::Library &call) {
+  return call.op().starts_with("grouped_linear");
+}
+
+/// Where in its run each segment of experts' rows begins, and how many it has
+/// (kernels/reference/Experts.h, GroupShape).
+std::vector<int32_t>
+ProgramTimes::evenRanges(const program::Library &grouped) const {
+  auto runs = grouped.integers(5), segments = grouped.integers(6);
+  int64_t each = grouped.integers(1) / (runs * segments);
+  std::vector<int32_t> ranges;
+  for (int64_t i = 0; i < runs * segments; ++i) {
+    ranges.push_back(int32_t(i % segments * each));
+    ranges.push_back(int32_t(each));
+  }
+  return ranges;
+}
+
 /// Ids, labels and the like: small numbers that differ.
 Status ProgramTimes::setIntegers(const program::Instruction &instruction) {
   if (!instruction.has_library())
@@ -140,6 +163,8 @@ Status ProgramTimes::setIntegers(const program::Instruction &instruction) {
     std::vector<int32_t> values(range.bytes / sizeof(int32_t));
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = int32_t(i * 7 % limit);
+    if (isOfExperts(instruction.library()))
+      values = evenRanges(instruction.library());
     HOCKET_RETURN_IF_ERROR(device->copyFromHost(
         0, values.data(), {range.offset, values.size() * sizeof(int32_t)}));
   }
@@ -261,11 +286,36 @@ Status ProgramTimes::measurePlain(const program::Gemm &gemm, json &row) {
   if (gemm.b_packed())
     call.b.dtype = hal::DType(gemm.b_type());
   call.d = operand(gemm.d());
+  return measurePlain(call, row);
+}
+
+Status ProgramTimes::measurePlain(const hal::GemmCall &call, json &row) {
   HOCKET_ASSIGN_OR_RETURN(double time,
                           timeOf([&] { return device->gemm(0, call); }, false));
   row["plain_seconds"] = time;
   row["flops"] = 2.0 * double(call.m) * double(call.n) * double(call.k);
   return okStatus();
+}
+
+/// The same FLOPs as a GEMM of all rows with one expert's weights.
+Status ProgramTimes::measureOneExpert(const program::Library &grouped,
+                                      json &row) {
+  auto rows = uint64_t(grouped.integers(1)),
+       out = uint64_t(grouped.integers(2));
+  auto in = uint64_t(grouped.integers(3));
+  hal::GemmCall call;
+  call.a = operand(grouped.buffers(1)), call.b = operand(grouped.buffers(2));
+  call.d = operand(grouped.buffers(0));
+  if (grouped.op() == "grouped_linear") { // y = x w'
+    call.m = rows, call.n = out, call.k = in;
+    call.transposeB = true;
+  } else if (grouped.op() == "grouped_linear_input_gradient") { // dx = dy w
+    call.m = rows, call.n = in, call.k = out;
+  } else { // dw = dy' x
+    call.m = out, call.n = in, call.k = rows;
+    call.transposeA = true;
+  }
+  return measurePlain(call, row);
 }
 
 Status ProgramTimes::measure(const Kind &kind, json &row) {
@@ -304,6 +354,8 @@ Status ProgramTimes::measure(const Kind &kind, json &row) {
     row["op"] = instruction.library().op();
     for (int64_t integer : instruction.library().integers())
       row["integers"].push_back(integer);
+    if (isOfExperts(instruction.library()))
+      return measureOneExpert(instruction.library(), row);
   }
   return okStatus();
 }
