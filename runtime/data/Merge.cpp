@@ -6,6 +6,7 @@
 
 #include "runtime/data/Merge.h"
 
+#include "runtime/data/ClassFile.h"
 #include "runtime/data/LossMask.h"
 #include "runtime/data/TokenFilePair.h"
 
@@ -34,6 +35,10 @@ openAll(const std::vector<std::string> &prefixes, const std::string &output) {
                              ": holds conversations and which of their "
                              "tokens are answers; prepare all files "
                              "at once in place of merging");
+    if (std::filesystem::exists(classFilePath(prefix), notThere))
+      return invalidArgument(prefix + ": holds texts with their classes; "
+                                      "prepare all files at once in place of "
+                                      "merging");
     parts.push_back(std::move(part));
     const IndexedDataset &first = parts.front(), &last = parts.back();
     if (first.tokenType() != last.tokenType())

@@ -194,15 +194,15 @@ static data::RunData dataOf(const LossArguments &arguments,
 }
 
 /// A sample without its padding.
-static Status readMasked(const data::SampleSource &source, uint64_t number,
+static Status readFramed(const data::SampleSource &source, uint64_t number,
                          ScoreRequest &request) {
   for (auto *list : {&request.tokens, &request.labels, &request.types})
     list->resize(source.sequenceLength());
-  data::MaskedSample sample;
+  data::FramedSample sample;
   sample.tokens = request.tokens;
   sample.labels = request.labels;
   sample.types = request.types;
-  HOCKET_RETURN_IF_ERROR(source.readMasked(number, sample));
+  HOCKET_RETURN_IF_ERROR(source.readFramed(number, sample));
   for (auto *list : {&request.tokens, &request.labels, &request.types})
     list->resize(sample.length);
   request.asksLikeliest = true;
@@ -233,8 +233,8 @@ samplesOf(const LossArguments &arguments, const program::Program &program) {
   uint64_t count = wanted ? std::min(wanted, source->size()) : source->size();
   std::vector<ScoreRequest> requests(count);
   for (uint64_t i = 0; i < count; ++i) {
-    if (source->isMasked()) {
-      HOCKET_RETURN_IF_ERROR(readMasked(*source, i, requests[i]));
+    if (source->isFramed()) {
+      HOCKET_RETURN_IF_ERROR(readFramed(*source, i, requests[i]));
       continue;
     }
     requests[i].tokens.resize(source->sequenceLength() + 1);

@@ -40,7 +40,7 @@ std::vector<int32_t> data::positionsOf(const DocumentMarks &documents,
 }
 
 /// Fills the rows of `batch`, which says from which sample on.
-static Status readMaskedRows(const SampleSource &source, uint64_t rows,
+static Status readFramedRows(const SampleSource &source, uint64_t rows,
                              Batch &batch) {
   uint64_t length = batch.sequenceLength;
   for (auto *list : {&batch.tokenTypes, &batch.keyCounts})
@@ -50,11 +50,11 @@ static Status readMaskedRows(const SampleSource &source, uint64_t rows,
     return std::span(list).subspan(row * length, length);
   };
   for (uint64_t row = 0; row < rows; ++row) {
-    MaskedSample sample;
+    FramedSample sample;
     sample.tokens = rowOf(batch.tokens, row);
     sample.labels = rowOf(batch.labels, row);
     sample.types = rowOf(batch.tokenTypes, row);
-    HOCKET_RETURN_IF_ERROR(source.readMasked(batch.firstSample + row, sample));
+    HOCKET_RETURN_IF_ERROR(source.readFramed(batch.firstSample + row, sample));
     std::ranges::fill(rowOf(batch.keyCounts, row), int32_t(sample.length));
     batch.sentenceLabels[row * length] = sample.isSwapped;
   }
@@ -89,8 +89,8 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
                      &batch.sentenceLabels, &batch.encoderTokens})
     list->clear();
   batch.encoderLength = 0;
-  if (source.isMasked())
-    return readMaskedRows(source, rows, batch);
+  if (source.isFramed())
+    return readFramedRows(source, rows, batch);
   if (source.encoderLength() > 0)
     return readSpanRows(source, rows, batch);
   std::vector<int32_t> sample(length + 1);

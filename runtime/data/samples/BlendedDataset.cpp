@@ -7,6 +7,7 @@
 #include "runtime/data/samples/BlendedDataset.h"
 
 #include "base/File.h"
+#include "runtime/data/samples/ClassDataset.h"
 #include "runtime/data/samples/MaskedDataset.h"
 #include "runtime/data/samples/SpanDataset.h"
 
@@ -101,10 +102,10 @@ Status BlendedDataset::readLearned(uint64_t sample,
   return parts[choice.part]->readLearned(choice.number, learned);
 }
 
-Status BlendedDataset::readMasked(uint64_t sample, MaskedSample &out) const {
+Status BlendedDataset::readFramed(uint64_t sample, FramedSample &out) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
   HOCKET_ASSIGN_OR_RETURN(BlendChoice choice, order.choiceOf(sample));
-  return parts[choice.part]->readMasked(choice.number, out);
+  return parts[choice.part]->readFramed(choice.number, out);
 }
 
 Status BlendedDataset::readSpans(uint64_t sample, SpanSample &out) const {
@@ -138,6 +139,12 @@ openPart(const BlendPart &part, const GptDatasetOptions &options, Split split,
         MaskedDataset::create(std::move(shared), options, split, samples));
     return std::unique_ptr<SampleSource>(std::move(masked));
   }
+  if (options.classes) {
+    HOCKET_ASSIGN_OR_RETURN(
+        std::unique_ptr<ClassDataset> classes,
+        ClassDataset::create(std::move(shared), options, split, samples));
+    return std::unique_ptr<SampleSource>(std::move(classes));
+  }
   if (options.spans) {
     HOCKET_ASSIGN_OR_RETURN(
         std::unique_ptr<SpanDataset> spans,
@@ -169,6 +176,11 @@ data::openSamples(const std::vector<BlendPart> &parts,
                   const GptDatasetOptions &options, Split split,
                   uint64_t samples) {
   HOCKET_RETURN_IF_ERROR(checkBlend(parts, samples));
+  if (options.classes && parts.size() > 1)
+    return invalidArgument("labelled texts are no blend, for an epoch has each "
+                           "once; found " +
+                           std::to_string(parts.size()) +
+                           " data prefixes, expected one");
   if (parts.size() == 1)
     return openPart(parts.front(), options, split, samples);
   std::vector<double> weights;

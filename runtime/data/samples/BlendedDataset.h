@@ -46,8 +46,8 @@ public:
   std::optional<LossMaskHead> lossMask() const override;
   Status readLearned(uint64_t sample,
                      std::span<uint8_t> learned) const override;
-  bool isMasked() const override { return parts.front()->isMasked(); }
-  Status readMasked(uint64_t sample, MaskedSample &out) const override;
+  bool isFramed() const override { return parts.front()->isFramed(); }
+  Status readFramed(uint64_t sample, FramedSample &out) const override;
   uint64_t encoderLength() const override {
     return parts.front()->encoderLength();
   }
@@ -64,8 +64,8 @@ private:
 };
 
 /// Opens the token files and gives the samples of a split: a GptDataset, a
-/// MaskedDataset or a SpanDataset for one part, a blend for several. `samples`
-/// as for GptDataset; a blend needs at least 1.
+/// MaskedDataset, a SpanDataset or a ClassDataset for one part, a blend for
+/// several. `samples` as for GptDataset; a blend needs at least 1.
 StatusOr<std::unique_ptr<SampleSource>>
 openSamples(const std::vector<BlendPart> &parts,
             const GptDatasetOptions &options, Split split, uint64_t samples);

@@ -37,9 +37,9 @@ Status SampleSource::readLearned(uint64_t sample,
   return checkSample(sample);
 }
 
-Status SampleSource::readMasked(uint64_t sample, MaskedSample &) const {
+Status SampleSource::readFramed(uint64_t sample, FramedSample &) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
-  return internalError("these samples have no masked tokens");
+  return internalError("these samples are not made for an encoder");
 }
 
 Status SampleSource::readSpans(uint64_t sample, SpanSample &) const {

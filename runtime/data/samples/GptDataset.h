@@ -43,6 +43,15 @@ struct SpanOptions {
   double meanSpanLength = 3;
 };
 
+/// How samples of labelled texts are made, and with which tokens.
+struct ClassOptions {
+  int32_t cls = 0, sep = 0, pad = 0;
+  uint64_t classes = 0;   ///< That the model tells, where these are no choices.
+  uint64_t sequences = 1; ///< Of a question: as many as it has choices.
+  uint64_t batch = 1;     ///< Sequences of a step, of whole questions.
+  bool shuffles = true;   ///< Each epoch; else in the order of the file.
+};
+
 struct GptDatasetOptions {
   uint64_t sequenceLength = 0;
   uint64_t vocabularySize = 0; ///< At most 2^31.
@@ -51,6 +60,7 @@ struct GptDatasetOptions {
   OrderCache cache = {};
   std::optional<MaskedLmOptions> masked = std::nullopt; ///< MaskedDataset.h
   std::optional<SpanOptions> spans = std::nullopt;      ///< SpanDataset.h
+  std::optional<ClassOptions> classes = std::nullopt;   ///< ClassDataset.h
 };
 
 class GptDataset : public SampleSource {

@@ -120,7 +120,7 @@ static void truncate(Text &a, Text &b, uint64_t most, RandomState &random) {
 
 /// Chooses labels among the tokens of the texts, and what is seen of them.
 void MaskedDataset::mask(RandomState &random, uint32_t target,
-                         MaskedSample &out) const {
+                         FramedSample &out) const {
   std::vector<uint64_t> places;
   for (uint64_t i = 1; i + 1 < out.length; ++i)
     if (out.tokens[i] != masked.sep && out.tokens[i] != masked.cls)
@@ -142,7 +142,7 @@ void MaskedDataset::mask(RandomState &random, uint32_t target,
   }
 }
 
-Status MaskedDataset::readMasked(uint64_t sample, MaskedSample &out) const {
+Status MaskedDataset::readFramed(uint64_t sample, FramedSample &out) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
   if (out.tokens.size() != options.sequenceLength ||
       out.labels.size() != out.tokens.size() ||
@@ -188,12 +188,12 @@ Status MaskedDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
                          std::to_string(options.sequenceLength + 1) +
                          " tokens, not " + std::to_string(tokens.size()));
   std::vector<int32_t> rest(2 * options.sequenceLength);
-  MaskedSample out;
+  FramedSample out;
   out.tokens = tokens.first(options.sequenceLength);
   out.labels = std::span(rest).first(options.sequenceLength);
   out.types = std::span(rest).subspan(options.sequenceLength);
   tokens.back() = masked.pad;
-  return readMasked(sample, out);
+  return readFramed(sample, out);
 }
 
 StatusOr<std::vector<SampleSegment>>

@@ -47,8 +47,8 @@ public:
   uint64_t sequenceLength() const override { return options.sequenceLength; }
   /// The tokens as the model sees them, and one of padding.
   Status read(uint64_t sample, std::span<int32_t> tokens) const override;
-  bool isMasked() const override { return true; }
-  Status readMasked(uint64_t sample, MaskedSample &out) const override;
+  bool isFramed() const override { return true; }
+  Status readFramed(uint64_t sample, FramedSample &out) const override;
   /// Whole sentences, in the order of the document.
   StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
 
@@ -61,7 +61,7 @@ private:
 
   using Sentences = std::vector<std::vector<int32_t>>;
   StatusOr<Sentences> sentencesOf(const SentenceSample &sample) const;
-  void mask(RandomState &random, uint32_t target, MaskedSample &out) const;
+  void mask(RandomState &random, uint32_t target, FramedSample &out) const;
 
   std::shared_ptr<const IndexedDataset> file;
   GptDatasetOptions options;

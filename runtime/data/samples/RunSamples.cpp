@@ -36,6 +36,8 @@ data::openRunSamples(const RunData &from, GptDatasetOptions options,
   if (!parts.ok())
     return parts.status().withContext(from.nameOf(split));
   HOCKET_ASSIGN_OR_RETURN(uint64_t samples, samplesOfRun(run, split));
+  if (options.classes)
+    options.classes->shuffles = split == Split::Train;
   if (from.isApart()) {
     options.splitWeights = "1";
     split = Split::Train; // All there is.

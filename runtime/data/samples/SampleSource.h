@@ -33,13 +33,15 @@ struct SampleSegment {
   uint64_t length = 0;
 };
 
-/// A sample of masked tokens, the spans of sequenceLength() entries each.
-struct MaskedSample {
+/// A sample for an encoder, whose texts stand between [CLS] and [SEP]; the
+/// spans of sequenceLength() entries each.
+struct FramedSample {
   std::span<int32_t> tokens; ///< As the model sees them; padding at the end.
-  std::span<int32_t> labels; ///< Of tokens to be told; -1 elsewhere.
-  std::span<int32_t> types;  ///< 0, and 1 in the second text.
-  uint64_t length = 0;       ///< Tokens that are no padding.
-  bool isSwapped = false;    ///< Its second text comes first in the document.
+  /// Of tokens to be told; or of the first token, the class; -1 elsewhere.
+  std::span<int32_t> labels;
+  std::span<int32_t> types; ///< 0, and 1 in the second text.
+  uint64_t length = 0;      ///< Tokens that are no padding.
+  bool isSwapped = false;   ///< Its second text comes first in the document.
 };
 
 /// A sample of corrupted spans (SpanDataset.h).
@@ -71,11 +73,12 @@ public:
   /// learned and 0 for others.
   virtual Status readLearned(uint64_t sample, std::span<uint8_t> learned) const;
 
-  /// Whether samples are of masked tokens, which readMasked() reads.
-  virtual bool isMasked() const { return false; }
+  /// Whether samples are of masked tokens or of labelled texts, which
+  /// readFramed() reads.
+  virtual bool isFramed() const { return false; }
 
-  /// Fills `out`. Internal where samples are not of masked tokens.
-  virtual Status readMasked(uint64_t sample, MaskedSample &out) const;
+  /// Fills `out`. Internal where samples are neither.
+  virtual Status readFramed(uint64_t sample, FramedSample &out) const;
 
   /// Tokens of the encoder of samples of corrupted spans, which readSpans()
   /// reads; 0 of others.
@@ -83,6 +86,12 @@ public:
 
   /// Fills `out`. Internal where samples are not of corrupted spans.
   virtual Status readSpans(uint64_t sample, SpanSample &out) const;
+
+  /// Samples of one epoch of labelled texts (ClassDataset.h); 0 of others.
+  virtual uint64_t epochSize() const { return 0; }
+
+  /// The names of their classes; none of other samples.
+  virtual std::vector<std::string> classNames() const { return {}; }
 
   /// Where the tokens of `sample` come from, in order.
   virtual StatusOr<std::vector<SampleSegment>>

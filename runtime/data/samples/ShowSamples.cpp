@@ -46,7 +46,8 @@ struct ShownSample {
   /// Of masked tokens, whose `tokens` are without padding.
   std::vector<int32_t> labels, types;
   bool isSwapped = false;
-  std::vector<int32_t> encoder; ///< Of corrupted spans, with `labels`.
+  std::optional<std::string> className; ///< Of labelled texts; "": none.
+  std::vector<int32_t> encoder;         ///< Of corrupted spans, with `labels`.
 };
 } // namespace
 
@@ -68,7 +69,10 @@ static void writeJson(const ShownSample &sample, std::ostream &out) {
   } else if (!sample.labels.empty()) {
     object["labels"] = sample.labels;
     object["token_types"] = sample.types;
-    object["swapped"] = sample.isSwapped;
+    if (sample.className)
+      object["class"] = *sample.className;
+    else
+      object["swapped"] = sample.isSwapped;
   }
   out << toJsonText(object) << '\n';
 }
@@ -127,13 +131,19 @@ static void writeText(const ShownSample &sample,
 }
 
 /// A sample of masked tokens: its tokens are not those of its sentences.
-static void writeMaskedText(const ShownSample &sample,
+static void writeFramedText(const ShownSample &sample,
                             const tokenizer::Tokenizer *tokenizer,
                             std::ostream &out) {
   out << "sample " << sample.number
-      << (sample.isSwapped ? ", its texts swapped" : "") << '\n';
+      << (sample.isSwapped ? ", its texts swapped" : "");
+  if (sample.className)
+    out << (sample.className->empty() ? ", no class"
+                                      : ", class " + *sample.className);
+  out << '\n';
   for (const SampleSegment &segment : sample.segments)
-    out << "  " << segment.prefix << " sentence " << segment.sequence << '\n';
+    out << "  " << segment.prefix
+        << (sample.className ? " text " : " sentence ") << segment.sequence
+        << '\n';
   if (tokenizer)
     out << "  "
         << onOneLine(tokenizer->decode(sample.tokens,
@@ -181,18 +191,22 @@ static Status readSpanSample(const SampleSource &source, ShownSample &sample) {
 }
 
 /// Without padding.
-static Status readMaskedSample(const SampleSource &source,
+static Status readFramedSample(const SampleSource &source,
                                ShownSample &sample) {
   for (auto *list : {&sample.tokens, &sample.labels, &sample.types})
     list->resize(source.sequenceLength());
-  MaskedSample read;
+  FramedSample read;
   read.tokens = sample.tokens;
   read.labels = sample.labels;
   read.types = sample.types;
-  HOCKET_RETURN_IF_ERROR(source.readMasked(sample.number, read));
+  HOCKET_RETURN_IF_ERROR(source.readFramed(sample.number, read));
   for (auto *list : {&sample.tokens, &sample.labels, &sample.types})
     list->resize(read.length);
   sample.isSwapped = read.isSwapped;
+  const std::vector<std::string> names = source.classNames();
+  int32_t label = sample.labels.front();
+  if (!names.empty())
+    sample.className = label < 0 ? "" : names[size_t(label)];
   return okStatus();
 }
 
@@ -209,8 +223,8 @@ Status data::showSamples(const SampleSource &source, const ShowOptions &options,
     sample.learned.resize(sample.tokens.size());
   for (sample.number = options.range.begin; sample.number < options.range.end;
        ++sample.number) {
-    if (source.isMasked())
-      HOCKET_RETURN_IF_ERROR(readMaskedSample(source, sample));
+    if (source.isFramed())
+      HOCKET_RETURN_IF_ERROR(readFramedSample(source, sample));
     else if (source.encoderLength() > 0)
       HOCKET_RETURN_IF_ERROR(readSpanSample(source, sample));
     else
@@ -220,8 +234,8 @@ Status data::showSamples(const SampleSource &source, const ShowOptions &options,
     HOCKET_ASSIGN_OR_RETURN(sample.segments, source.segments(sample.number));
     if (options.json)
       writeJson(sample, out);
-    else if (source.isMasked())
-      writeMaskedText(sample, options.tokenizer, out);
+    else if (source.isFramed())
+      writeFramedText(sample, options.tokenizer, out);
     else if (source.encoderLength() > 0)
       writeSpanText(sample, options.tokenizer, out);
     else

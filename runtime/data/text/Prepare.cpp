@@ -7,6 +7,7 @@
 #include "runtime/data/text/Prepare.h"
 
 #include "base/WorkerPool.h"
+#include "runtime/data/ClassFile.h"
 #include "runtime/data/LossMask.h"
 #include "runtime/data/TokenFileWriter.h"
 #include "runtime/data/text/DocumentEncoder.h"
@@ -370,6 +371,7 @@ data::prepare(const PrepareOptions &options,
     result.files.push_back({options.prefix + "_" + key + level});
     if (!options.conversations)
       HOCKET_RETURN_IF_ERROR(removeLossMask(result.files.back().prefix));
+    HOCKET_RETURN_IF_ERROR(removeClassFile(result.files.back().prefix));
     HOCKET_ASSIGN_OR_RETURN(
         TokenFileWriter writer,
         TokenFileWriter::create(result.files.back().prefix, encoding.type));

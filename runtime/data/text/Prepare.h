@@ -41,7 +41,9 @@ struct PrepareOptions {
   bool conversations = false;
   std::string chatTemplate = {};
   uint64_t packedLength = 0;
-  /// Bad lines of JSON are skipped up to so many.
+  /// Labelled texts of a task (TaskFiles.h), with prepareTask(); else empty.
+  std::string task = {};
+  /// Bad lines of JSON, or bad rows, are skipped up to so many.
   uint64_t maxBadLines = 0;
   unsigned threads = 0; ///< 0: WorkerPool::defaultCount().
   size_t chunkBytes = size_t(4) << 20;
@@ -71,6 +73,11 @@ struct PrepareResult {
   uint64_t learned = 0; ///< Tokens of conversations that are answers.
   uint64_t cut = 0;     ///< Conversations that were too long.
   std::optional<int32_t> endOfConversation = {};
+  /// Of labelled texts: the classes, how many documents each has, and how many
+  /// had none and were left out.
+  std::vector<std::string> classes = {};
+  std::vector<uint64_t> ofClass = {};
+  uint64_t unlabelled = 0;
   uint64_t vocabularySize = 0; ///< What a model of these tokens needs.
   std::string tokenizerDigest; ///< Tokenizer::digest().
 };
@@ -82,6 +89,12 @@ struct PrepareResult {
 StatusOr<PrepareResult>
 prepare(const PrepareOptions &options,
         const std::function<void(const PrepareProgress &)> &progress = {});
+
+/// The same of labelled texts, options.task: writes
+/// `<prefix>_<task>_document.{bin,idx,classes}` (ClassFile.h). Special tokens
+/// are not added: what frames a sample is up to who trains. Memory: that of all
+/// texts, and 4 bytes a token. On failure no file is changed.
+StatusOr<PrepareResult> prepareTask(const PrepareOptions &options);
 
 } // namespace hocket::data
 

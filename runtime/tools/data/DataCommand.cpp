@@ -10,6 +10,7 @@
 #include "base/Quantity.h"
 #include "base/json/JsonLines.h"
 #include "runtime/data/text/Prepare.h"
+#include "runtime/data/text/TaskFiles.h"
 #include "runtime/tools/command_line/CommandLine.h"
 #include "runtime/tools/command_line/OptionValues.h"
 #include "runtime/tools/command_line/ProgressLine.h"
@@ -48,12 +49,29 @@ static void printFiles(const PrepareResult &result, const PreparedFiles &files,
       object["cut"] = result.cut;
       object["end_of_conversation"] = *result.endOfConversation;
     }
+    if (!result.classes.empty()) {
+      nlohmann::ordered_json classes;
+      for (size_t i = 0; i < result.classes.size(); ++i)
+        classes[result.classes[i]] = result.ofClass[i];
+      object["classes"] = classes;
+      object["unlabelled"] = result.unlabelled;
+    }
     object["bytes"] = result.bytes;
     object["bad_lines"] = result.badLines;
     object["vocabulary_size"] = result.vocabularySize;
     object["tokenizer_sha256"] = result.tokenizerDigest;
     object["seconds"] = seconds;
     std::cout << toJsonText(object) << '\n';
+    return;
+  }
+  if (!result.classes.empty()) {
+    std::cout << files.prefix + ".{bin,idx,classes}: " +
+                     formatNoun(result.documents, "document") + ", " +
+                     formatNoun(files.tokens, "token") + "; of class";
+    for (size_t i = 0; i < result.classes.size(); ++i)
+      std::cout << (i ? ", " : " ") << result.classes[i] << ' '
+                << formatGrouped(result.ofClass[i]);
+    std::cout << '\n';
     return;
   }
   if (result.endOfConversation) {
@@ -78,6 +96,11 @@ static void printFiles(const PrepareResult &result, const PreparedFiles &files,
 }
 
 static void warnOfBadLines(const PrepareResult &result) {
+  if (result.unlabelled)
+    std::cerr << "warning: " << formatNoun(result.unlabelled, "document")
+              << (result.unlabelled == 1 ? " has" : " have")
+              << " no agreed class (\"-\") and "
+              << (result.unlabelled == 1 ? "is" : "are") << " left out\n";
   for (const std::string &wrong : result.firstBadLines)
     std::cerr << "warning: " << wrong << '\n';
   if (result.badLines)
@@ -95,8 +118,30 @@ static std::string describe(const PrepareProgress &progress, double seconds) {
                  formatCount(double(progress.tokens)).c_str()));
 }
 
+/// What has no meaning for labelled texts.
+static Status checkTask(const PrepareCommand &command) {
+  const PrepareOptions &options = command.options;
+  bool isPlain = !options.conversations && !options.appendEndOfDocument &&
+                 !command.splitsSentences && options.packedLength == 0 &&
+                 options.chatTemplate.empty() && options.jsonKeys.size() == 1 &&
+                 options.jsonKeys.front() == "text";
+  return isPlain
+             ? okStatus()
+             : invalidArgument("--task says what its files hold, and takes "
+                               "none of --json-keys, --append-eod, --chat, "
+                               "--chat-template, --pack and --split-sentences");
+}
+
 static Status runPrepare(PrepareCommand &command) {
   PrepareOptions &options = command.options;
+  if (!options.task.empty()) {
+    HOCKET_RETURN_IF_ERROR(checkTask(command));
+    auto result = prepareTask(options);
+    HOCKET_RETURN_IF_ERROR(result.status());
+    warnOfBadLines(*result);
+    printFiles(*result, result->files.front(), 0, command);
+    return okStatus();
+  }
   if (!options.conversations &&
       (!options.chatTemplate.empty() || options.packedLength > 0))
     return invalidArgument("--chat-template and --pack are about "
@@ -171,9 +216,17 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
   app->add_flag("--keep-newlines", command->keepsNewlines,
                 "Keep the line feeds and spaces after each sentence")
       ->needs("--split-sentences");
+  wantOneOf(app->add_option("--task", options.task,
+                            "The inputs are labelled texts as they are "
+                            "distributed: tables of MNLI or QQP (.tsv), or "
+                            "folders of RACE's passages. Writes "
+                            "PREFIX_<task>_document.classes too"),
+            taskNames())
+      ->type_name("TASK");
   wantWhole(app->add_option("--max-bad-lines", options.maxBadLines,
                             "Skip up to N lines that are not a JSON object "
-                            "with the key; one more is an error"))
+                            "with the key, or no row of the task's table; one "
+                            "more is an error"))
       ->capture_default_str();
   constexpr uint64_t mostThreads = 1024;
   wantWhole(app->add_option("--threads", options.threads,
@@ -186,6 +239,7 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
       "data/mix --tokenizer byte --append-eod\n  hocket data prepare "
       "news.jsonl -o data/news --tokenizer gpt2/tokenizer.json\n  hocket "
       "data prepare talks.jsonl -o data/talks --tokenizer Qwen3-0.6B "
-      "--chat --pack 4096");
+      "--chat --pack 4096\n  hocket data prepare train.tsv -o data/train "
+      "--tokenizer bert/vocab.txt --task mnli");
   app->callback([command, &result] { result = runPrepare(*command); });
 }

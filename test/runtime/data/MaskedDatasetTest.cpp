@@ -170,9 +170,9 @@ TEST(SentenceMapping, MappingAndTextsAreMegatrons) {
          ++i, ++next, ++texts) {
       std::vector<int32_t> tokens(options.sequenceLength),
           labels(options.sequenceLength), types(options.sequenceLength);
-      MaskedSample sample;
+      FramedSample sample;
       sample.tokens = tokens, sample.labels = labels, sample.types = types;
-      ASSERT_TRUE((*dataset)->readMasked(i, sample).ok());
+      ASSERT_TRUE((*dataset)->readFramed(i, sample).ok());
       std::vector<int64_t> whole = {sample.isSwapped};
       for (size_t t = 0; t < tokens.size(); ++t)
         whole.push_back(labels[t] >= 0 ? labels[t] : tokens[t]);
@@ -245,14 +245,14 @@ protected:
 
   Sample read(const SampleSource &source, uint64_t number) const {
     std::vector<int32_t> parts[3];
-    MaskedSample out;
+    FramedSample out;
     for (auto [span, part] : {std::pair{&out.tokens, &parts[0]},
                               {&out.labels, &parts[1]},
                               {&out.types, &parts[2]}}) {
       part->resize(options.sequenceLength);
       *span = *part;
     }
-    Status status = source.readMasked(number, out);
+    Status status = source.readFramed(number, out);
     EXPECT_TRUE(status.ok()) << status.message();
     return {parts[0], parts[1], parts[2], out.length, out.isSwapped};
   }
