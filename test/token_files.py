@@ -30,3 +30,13 @@ def write_sentences(prefix, documents):
     index += struct.pack(f"<{count}q", *(2 * offset for offset in offsets))
     index += struct.pack(f"<{len(starts)}q", *starts)
     pathlib.Path(f"{prefix}.idx").write_bytes(b"MMIDIDX\0\0" + index)
+
+
+def write_classes(prefix, names, labels, choices=False):
+    """PREFIX.classes: of which of the classes each document is."""
+    text = "".join(f"{name}\n" for name in names).encode()
+    head = struct.pack(
+        "<8sQQQQ", b"HKTCLSS1", len(labels), len(names), len(names) * choices, len(text)
+    )
+    body = struct.pack(f"<{len(labels)}H", *labels)
+    pathlib.Path(f"{prefix}.classes").write_bytes(head + text + body)

@@ -55,6 +55,15 @@ openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
                           masked.short_sequence_probability(),
                       .sentenceOrder = spec.model().sentence_head()};
   }
+  if (training.has_classification()) {
+    const spec::Classification &classes = training.classification();
+    options.classes = {.cls = static_cast<int32_t>(classes.cls_token()),
+                       .sep = static_cast<int32_t>(classes.sep_token()),
+                       .pad = static_cast<int32_t>(classes.pad_token()),
+                       .classes = static_cast<uint64_t>(spec.model().classes()),
+                       .batch =
+                           static_cast<uint64_t>(training.global_batch_size())};
+  }
   if (training.has_span_corruption()) {
     const spec::SpanCorruption &spans = training.span_corruption();
     options.spans = {

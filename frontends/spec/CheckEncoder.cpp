@@ -7,8 +7,9 @@
 #include "frontends/spec/Check.h"
 #include "frontends/spec/model/Sizes.h"
 
-#include <array>
+#include <string>
 #include <utility>
+#include <vector>
 
 using namespace hocket::spec;
 
@@ -16,7 +17,8 @@ using namespace hocket::spec;
 /// learn nothing else.
 static void checkObjective(const Spec &spec, ConstraintErrors &errors) {
   bool seesAll = spec.model().attention_mask() == Model::BIDIRECTIONAL;
-  if (seesAll && !spec.training().has_masked_lm())
+  if (seesAll && !spec.training().has_masked_lm() &&
+      !tellsClasses(spec.model()))
     errors.add(80, "model.attention_mask",
                "with attention_mask: BIDIRECTIONAL a token sees the next one, "
                "which is nothing to learn; write training.masked_lm { }, or "
@@ -28,40 +30,85 @@ static void checkObjective(const Spec &spec, ConstraintErrors &errors) {
                "training.masked_lm out");
 }
 
-/// S81.
-static void checkMaskedLm(const Spec &spec, ConstraintErrors &errors) {
-  const MaskedLm &masked = spec.training().masked_lm();
-  const std::array<std::pair<std::string, int64_t>, 4> tokens = {
-      {{"cls_token", masked.cls_token()},
-       {"sep_token", masked.sep_token()},
-       {"mask_token", masked.mask_token()},
-       {"pad_token", masked.pad_token()}}};
+using NamedTokens = std::vector<std::pair<std::string, int64_t>>;
+
+/// `rule`: tokens of the message `message` are in the vocabulary, and differ.
+static void checkFrame(const Spec &spec, int rule, const std::string &message,
+                       const NamedTokens &tokens, ConstraintErrors &errors) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     const auto &[name, token] = tokens[i];
-    const std::string field = "training.masked_lm." + name;
+    const std::string field = message + "." + name;
     if (token >= spec.model().vocab_size())
-      errors.add(81, field,
+      errors.add(rule, field,
                  field + " is " + std::to_string(token) +
                      "; write a token of the vocabulary, below " +
                      std::to_string(spec.model().vocab_size()));
     for (size_t other = 0; other < i; ++other)
       if (tokens[other].second == token)
-        errors.add(81, field,
+        errors.add(rule, field,
                    field + " is " + std::to_string(token) + ", as is " +
                        tokens[other].first + "; write another token");
   }
+  if (spec.training().has_sequence_length() &&
+      spec.training().sequence_length() < 8)
+    errors.add(rule, "training.sequence_length",
+               "three tokens of a sample frame its texts, and "
+               "training.sequence_length is " +
+                   std::to_string(spec.training().sequence_length()) +
+                   "; write at least 8");
+}
+
+/// S110: what tells classes of sequences, and is trained on them.
+static void checkClasses(const Spec &spec, ConstraintErrors &errors) {
+  const Model &model = spec.model();
+  if (!tellsClasses(model)) {
+    if (spec.training().has_classification())
+      errors.add(110, "training.classification",
+                 "training.classification is about the samples of a model that "
+                 "tells classes; write model.classes, or leave it out");
+    return;
+  }
+  if (model.attention_mask() != Model::BIDIRECTIONAL)
+    errors.add(110, "model.classes",
+               "the first token sees no other under a causal mask; leave "
+               "classes out, or write attention_mask: BIDIRECTIONAL");
+  if (spec.training().has_masked_lm())
+    errors.add(110, "training.masked_lm",
+               "with model.classes there is no head of tokens to learn masked "
+               "ones; leave training.masked_lm out, or classes");
+}
+
+/// S111: parts of a head of tokens, where there is none.
+static void checkNoTokenHead(const Model &model, ConstraintErrors &errors) {
+  const std::pair<const char *, bool> parts[] = {
+      {"head_transform", model.head_transform()},
+      {"head_bias", model.head_bias()},
+      {"sentence_head", model.sentence_head()},
+      {"tied_embeddings", !model.tied_embeddings()},
+      {"logit_softcap", model.has_logit_softcap()},
+      {"logit_scale", model.logit_scale() != 1}};
+  for (auto [name, isThere] : parts)
+    if (isThere)
+      errors.add(111, std::string("model.") + name,
+                 std::string(name) +
+                     " is about a head of tokens, and with model.classes there "
+                     "is none; leave it out");
+}
+
+/// S81.
+static void checkMaskedLm(const Spec &spec, ConstraintErrors &errors) {
+  const MaskedLm &masked = spec.training().masked_lm();
+  checkFrame(spec, 81, "training.masked_lm",
+             {{"cls_token", masked.cls_token()},
+              {"sep_token", masked.sep_token()},
+              {"mask_token", masked.mask_token()},
+              {"pad_token", masked.pad_token()}},
+             errors);
   if (masked.mask_share() + masked.random_share() > 1)
     errors.add(81, "training.masked_lm.random_share",
                "mask_share and random_share are more than 1 together; write "
                "at most " +
                    formatReal(1 - masked.mask_share()));
-  if (spec.training().has_sequence_length() &&
-      spec.training().sequence_length() < 8)
-    errors.add(81, "training.sequence_length",
-               "three tokens of a sample frame its texts, and "
-               "training.sequence_length is " +
-                   std::to_string(spec.training().sequence_length()) +
-                   "; write at least 8");
 }
 
 /// S82: what goes by positions before a token, or by ends of documents.
@@ -111,8 +158,19 @@ static void checkEnds(const Model &model, ConstraintErrors &errors) {
 void hocket::spec::checkEncoder(const Spec &spec, ConstraintErrors &errors) {
   checkObjective(spec, errors);
   checkEnds(spec.model(), errors);
+  checkClasses(spec, errors);
+  if (tellsClasses(spec.model()))
+    checkNoTokenHead(spec.model(), errors);
   if (spec.training().has_masked_lm())
     checkMaskedLm(spec, errors);
+  if (tellsClasses(spec.model())) {
+    const Classification &frame = spec.training().classification();
+    checkFrame(spec, 112, "training.classification",
+               {{"cls_token", frame.cls_token()},
+                {"sep_token", frame.sep_token()},
+                {"pad_token", frame.pad_token()}},
+               errors);
+  }
   if (spec.model().attention_mask() == Model::BIDIRECTIONAL)
     checkBothDirections(spec, errors);
 }

@@ -74,6 +74,8 @@ static void addMessages(Spec &spec) {
   if (training.has_lora() && training.lora().targets().empty())
     for (auto role : {ParameterSelection::QUERY, ParameterSelection::VALUE})
       training.mutable_lora()->add_targets(role);
+  if (tellsClasses(model))
+    training.mutable_classification();
   training.mutable_learning_rate();
   training.mutable_data();
   training.mutable_validation();

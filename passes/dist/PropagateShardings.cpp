@@ -127,15 +127,18 @@ LogicalResult Propagation::visitCall(func::CallOp call) {
 Sharding Propagation::outputSharding(xf::OutputOp output) const {
   auto type = cast<RankedTensorType>(output.getValue().getType());
   auto function = output->getParentOfType<func::FuncOp>();
-  if (type.getRank() > 0 && function)
-    if (BlockArgument labels =
-            xf::findHostInput(function, xf::HostInput::Labels);
-        labels && tensorOf(labels) &&
-        tensorOf(labels).getShape() == type.getShape())
-      return shardings.lookup(labels);
+  BlockArgument labels =
+      function ? xf::findHostInput(function, xf::HostInput::Labels)
+               : BlockArgument();
+  RankedTensorType ofLabels = labels ? tensorOf(labels) : RankedTensorType();
+  if (ofLabels && type.getRank() > 0 && ofLabels.getShape() == type.getShape())
+    return shardings.lookup(labels);
   if (output.getName() == "logits") {
     Sharding sharding = shardings.lookup(output.getValue());
     sharding.partial.clear();
+    // The host finds positions where it has put labels.
+    if (ofLabels && ofLabels.getShape() == type.getShape().drop_back())
+      llvm::copy(shardings.lookup(labels).dims, sharding.dims.begin());
     return sharding;
   }
   return Sharding::whole(type.getRank());

@@ -37,6 +37,9 @@ Status inference::checkRequest(const program::Program &program,
   if (program.training().has_masked_lm())
     return invalidArgument("the model tells masked tokens of whole texts, and "
                            "writes none after another");
+  if (program.training().has_classification())
+    return invalidArgument("the model tells the class of a text, and writes "
+                           "none");
   HOCKET_RETURN_IF_ERROR(checkSampling(request.sampling));
   if (request.prompt.empty())
     return invalidArgument("the prompt has no token");

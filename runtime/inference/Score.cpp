@@ -55,7 +55,7 @@ private:
     batch.sequenceLength = length;
     batch.tokens.assign(rows * length, 0);
     batch.labels.assign(rows * length, -1);
-    if (model.program().training().has_masked_lm())
+    if (isFramed(model.program()))
       return fillMasked(batch);
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
       for (size_t i = 0; i + 1 < request.tokens.size(); ++i) {
@@ -96,7 +96,7 @@ private:
   void collect(const std::vector<float> &labels,
                const std::vector<float> &logits) {
     auto next = logits.begin();
-    auto vocabulary = ptrdiff_t(model.program().model().vocab_size());
+    auto vocabulary = ptrdiff_t(labelValuesOf(model.program()));
     uint64_t answered = 0;
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
       Scores &scores = answers.emplace_back();
@@ -177,7 +177,13 @@ static Status checkMaskedRequest(const program::Program &program,
   if (std::ranges::any_of(request.types,
                           [](int32_t type) { return type < 0 || type > 1; }))
     return invalidArgument(name + " has a token of a kind other than 0 and 1");
-  HOCKET_RETURN_IF_ERROR(checkTokensOf(program, labels, name));
+  uint64_t values = labelValuesOf(program);
+  if (std::ranges::any_of(labels, [&](int32_t label) {
+        return label < 0 || uint64_t(label) >= values;
+      }))
+    return invalidArgument(
+        name + formatText(" asks about a label that is none of %llu",
+                          (unsigned long long)values));
   return checkTokensOf(program, request.tokens, name);
 }
 
@@ -194,11 +200,14 @@ Status inference::checkRequests(const program::Program &program,
   for (size_t i = 0; i < requests.size(); ++i) {
     const ScoreRequest &request = requests[i];
     std::string name = formatText("request %zu", i + 1);
-    if (program.training().has_masked_lm()) {
+    if (isFramed(program)) {
       if (!request.isMasked())
         return invalidArgument(
-            "the program tells masked tokens, and cannot be asked for the next "
-            "one; `hocket eval loss` measures it");
+            std::string("the program tells ") +
+            (program.training().has_masked_lm() ? "masked tokens"
+                                                : "classes of texts") +
+            ", and cannot be asked for the next token; `hocket eval loss` "
+            "measures it");
       HOCKET_RETURN_IF_ERROR(checkMaskedRequest(program, request, name));
       continue;
     }

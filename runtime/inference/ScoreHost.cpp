@@ -39,7 +39,7 @@ ScoreHost::ScoreHost(const program::Program &program, unsigned rank,
                      NextBatch next)
     : StepHost(std::move(next)), batch(globalMicrobatchOf(program.training())),
       sequence(program.model().sequence_length()),
-      vocabulary(program.model().vocab_size()) {
+      vocabulary(labelValuesOf(program)) {
   for (const char *name : {"lse", "picked", "logits"})
     findOwn(program, rank, "eval_step", name);
 }

@@ -33,6 +33,13 @@ inline uint64_t globalMicrobatchOf(const program::TrainingInfo &training) {
   return training.global_batch_size() / training.microbatches();
 }
 
+/// Of how many things a label is one: tokens of the vocabulary, or classes.
+inline uint64_t labelValuesOf(const program::Program &program) {
+  return program.training().has_classification()
+             ? program.training().classification().classes()
+             : program.model().vocab_size();
+}
+
 /// The sizes of the global batch of a checked program.
 BatchSizes batchSizesOf(const program::TrainingInfo &training);
 

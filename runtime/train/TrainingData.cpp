@@ -33,6 +33,14 @@ hocket::datasetOptionsOf(const program::Program &program, uint64_t seed) {
                           masked.short_sequence_probability(),
                       .sentenceOrder = masked.sentence_order()};
   }
+  if (program.training().has_classification()) {
+    const auto &classes = program.training().classification();
+    dataset.classes = {.cls = int32_t(classes.cls_token()),
+                       .sep = int32_t(classes.sep_token()),
+                       .pad = int32_t(classes.pad_token()),
+                       .classes = classes.classes(),
+                       .batch = program.training().global_batch_size()};
+  }
   if (program.training().has_span_corruption()) {
     const auto &spans = program.training().span_corruption();
     dataset.spans = {.encoderLength = spans.encoder_sequence_length(),
@@ -55,8 +63,13 @@ data::DocumentMarks hocket::documentMarksOf(const program::Program &program) {
 
 bool hocket::masksLabels(const program::Program &program) {
   const program::TrainingInfo &training = program.training();
-  return training.documents().mask_loss() || training.has_masked_lm() ||
+  return training.documents().mask_loss() || isFramed(program) ||
          training.has_span_corruption();
+}
+
+bool hocket::isFramed(const program::Program &program) {
+  return program.training().has_masked_lm() ||
+         program.training().has_classification();
 }
 
 data::RunData hocket::runDataOf(const program::Program &program,

@@ -27,6 +27,10 @@ data::DocumentMarks documentMarksOf(const program::Program &program);
 /// over the labels of the whole step, which are counted.
 bool masksLabels(const program::Program &program);
 
+/// Whether samples are masked tokens or labelled texts, between [CLS] and
+/// [SEP].
+bool isFramed(const program::Program &program);
+
 /// What a run reads: `data` and `validData` of its command line, and where they
 /// are empty, what the program says.
 data::RunData runDataOf(const program::Program &program,

@@ -84,6 +84,12 @@ std::vector<PlanCase> casesOfDocuments() {
        "HeadAlone", "Auto", "Pp2Dp2Tp2Chunks", "Pp4Dp2Tp2Zero2"});
   add(bert, contextPlans(), {});
   add(bertWithDropout, dropoutPlans(), {});
+  add(bertClasses, inMicrobatches, {});
+  add(bertClasses, densePlans(),
+      {"Dp3Zero3", "Tp4Sp", "Interleaved", "ZeroBubbleH2", "HeadAlone", "Full",
+       "Auto", "Pp2Dp2Tp2Chunks"});
+  add(bertClasses, contextPlans(), {"Cp2", "Cp4Ring", "Dp2Cp2AllToAll"});
+  add(bertClassesWithDropout, dropoutPlans(), {});
   return all;
 }
 

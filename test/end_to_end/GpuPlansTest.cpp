@@ -149,6 +149,7 @@ std::vector<Kind> kinds() {
       {&bert, densePlans(), {"Pp2Dp2Tp2", "Dp2Zero3"}},
       {&bert, contextPlans(), {"Cp2AllToAll", "Pp2Cp2Ring"}},
       {&bertWithDropout, dropoutPlans(), {"Dp2Tp2Full"}},
+      {&bertClasses, densePlans(), {"Pp2Dp2Tp2"}},
   };
   all.push_back({&gpt, {&one, 1}, {}});
   // Among these four, every way to keep the load of experts even.

@@ -166,6 +166,10 @@ TEST_F(RandomPlans, TrainTheSameEncoders) {
   trainTheSame({&bert, &bertWithDropout}, 10);
 }
 
+TEST_F(RandomPlans, TrainTheSameClasses) {
+  trainTheSame({&bertClasses, &bertClassesWithDropout}, 12);
+}
+
 class Buckets : public TrainedPlans, public testing::WithParamInterface<int> {};
 
 /// Whatever goes together, every element is the same sum.

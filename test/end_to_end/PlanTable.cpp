@@ -152,6 +152,20 @@ const ModelRow test::oneGroup = {
 const ModelRow test::bert = {
     "Bert", BERT "norm_position: POST embedding_norm: true final_norm: false ",
     "", MASKED};
+// Its last step of an epoch has 4 samples of 12.
+#define CLASSES                                                                \
+  "layers: 4 hidden: 32 heads: 4 ffn: 72 vocab_size: 61 max_positions: 16 "    \
+  "attention_qkv_bias: false attention_mask: BIDIRECTIONAL token_types: 2 "    \
+  "embedding_norm: true classes: 3 "
+#define FRAMED "classification { cls_token: 1 sep_token: 2 pad_token: 0 } "
+
+const ModelRow test::bertClasses = {
+    "BertClasses", CLASSES "norm_position: POST final_norm: false ", "",
+    FRAMED};
+const ModelRow test::bertClassesWithDropout = {
+    "BertClassesDropout",
+    CLASSES "dropout { attention: 0.1 residual: 0.2 embedding: 0.1 } ", "",
+    FRAMED};
 const ModelRow test::relativeBert = {
     "RelativeBert", RELATIVE "attention_mask: BIDIRECTIONAL ", "", MASKED};
 // Both sequences have padding.

@@ -143,7 +143,10 @@ void TrainedPlans::train(const SharedProgram &program,
                          TrainingOptions options) {
   // The compiler has said why.
   ASSERT_GT(program->roles_size(), 0);
-  options.data = {program->training().has_masked_lm() ? sentences() : tokens()};
+  const program::TrainingInfo &training = program->training();
+  options.data = {training.has_masked_lm()        ? sentences()
+                  : training.has_classification() ? labelled()
+                                                  : tokens()};
   // Runs of one name follow each other.
   options.overwrite = !options.saveDir.empty() || !options.logFile.empty();
   std::mutex mutex;

@@ -6,6 +6,7 @@
 
 #include "test/end_to_end/TrainingFolder.h"
 
+#include "runtime/data/ClassFile.h"
 #include "runtime/data/TokenFileWriter.h"
 
 #include <filesystem>
@@ -21,6 +22,31 @@ void TrainingFolder::SetUp() {
   fs::create_directories(folder);
   write(tokens(), [](int) { return 1 << 20; });
   write(sentences(), [](int number) { return 2 + number * number % 7; });
+  writeLabelled();
+}
+
+void TrainingFolder::writeLabelled() const {
+  auto writer = data::TokenFileWriter::create(labelled(), data::TokenType::U16);
+  ASSERT_TRUE(writer.ok()) << writer.status().message();
+  data::DocumentClasses classes{{"a", "b", "c"}, false, {}};
+  for (int document = 0; document < 40; ++document) {
+    for (int text = 0; text < 2; ++text) {
+      std::string bytes;
+      int length = 1 + (document * (text + 3)) % 11;
+      for (int i = 0; i < length; ++i) {
+        bytes += char((document * 11 + text + i * i) % vocabulary);
+        bytes += char(0);
+      }
+      ASSERT_TRUE(writer->append(bytes).ok());
+      ASSERT_TRUE(writer->endSequence(uint64_t(length)).ok());
+    }
+    writer->endDocument();
+    classes.labels.push_back(uint16_t(document % 3));
+  }
+  Status status = writer->finish();
+  ASSERT_TRUE(status.ok()) << status.message();
+  status = data::writeClassFile(labelled(), classes);
+  ASSERT_TRUE(status.ok()) << status.message();
 }
 
 /// `lengthOf` says how many tokens the sentence of a number has at most.

@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import token_files  # noqa: E402
 
 DOCUMENTS, LONGEST = 60, 120
+PAIRS = 38
 
 
 def draws(seed):
@@ -46,6 +47,20 @@ def sentences(document, seed):
         length = 2 + next(random) % 9
         yield rest[:length]
         rest = rest[length:]
+
+
+def write_classes(prefix, vocabulary, classes):
+    """Pairs of texts with classes: of document i its first sentences, whose first
+    token says the class. They do not fill whole steps of an epoch."""
+    pairs, labels = [], []
+    for number, document in enumerate(documents(vocabulary)):
+        first, second, *_ = sentences(document, 100 + number)
+        if number >= PAIRS:
+            break
+        pairs.append([first, second] if number % 5 else [first])
+        labels.append(first[0] % classes)
+    token_files.write_sentences(prefix, pairs)
+    token_files.write_classes(prefix, [f"class{i}" for i in range(classes)], labels)
 
 
 def write_sentences(prefix, vocabulary):

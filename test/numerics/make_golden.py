@@ -87,7 +87,7 @@ def masked_microbatches(batch):
         "labels": padded("labels", -1),
         "types": padded("token_types", 0),
         "lengths": torch.tensor([len(row["tokens"]) for row in batch]).split(2),
-        "swapped": torch.tensor([int(row["swapped"]) for row in batch]).split(2),
+        "swapped": torch.tensor([int(row.get("swapped", False)) for row in batch]).split(2),
     }
     labels = sum(label >= 0 for row in batch for label in row["labels"])
     count = labels / len(columns["tokens"])

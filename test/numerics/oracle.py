@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import eight_bits
+import encoders
 import state_space
 import two_stacks
 import torch
@@ -75,6 +76,7 @@ class Config:
         self.head_transform = get("head_transform", False)
         self.head_bias = get("head_bias", False)
         self.sentence_head = get("sentence_head", False)
+        self.classes = get("classes", 0)
 
         self.kinds = [self.kind_of(i) for i in range(self.layers)]
 
@@ -211,6 +213,9 @@ def parameter_shapes(config):
     if c.sentence_head:
         add("pooler", (c.hidden, c.hidden), c.bias)
         add("sentence_head", (2, c.hidden), c.bias)
+    if c.classes:
+        add("pooler", (c.hidden, c.hidden), c.bias)
+        add("class_head", (c.classes, c.hidden), c.bias)
     return shapes
 
 
@@ -646,24 +651,9 @@ class Model:
         if self.config.encoder_layers:
             return two_stacks.loss(self, weights, tokens)
         if self.config.encoder:
-            return self.masked_loss(weights, tokens)
+            return encoders.loss(self, weights, tokens)
         x = self.hidden_states(weights, tokens[:, :-1])
         return F.cross_entropy(self.logits(x, weights), tokens[:, 1:].flatten())
-
-    def masked_loss(self, weights, batch):
-        """Of `batch.tokens`, those whose label is not -1, over `batch.count`;
-        and, with a head for that, whether the texts are swapped."""
-        self.lengths = batch.lengths
-        x = self.hidden_states(weights, batch.tokens, batch.types)
-        loss = F.cross_entropy(
-            self.logits(x, weights), batch.labels.flatten(), ignore_index=-1, reduction="sum"
-        )  # fmt: skip
-        loss = loss / batch.count
-        if self.config.sentence_head:
-            pooled = self.rounded(self.linear(x[:, 0], weights, "pooler").tanh())
-            swapped = self.linear(pooled, weights, "sentence_head")
-            loss = loss + F.cross_entropy(swapped, batch.swapped)
-        return loss
 
 
 def decays(name):

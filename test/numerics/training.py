@@ -36,6 +36,9 @@ training {{
 MASKED = """
   masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 pad_token: 0 }
 """
+CLASSES = """
+  classification { cls_token: 1 sep_token: 2 pad_token: 0 }
+"""
 SPANS = """
   span_corruption { noise_density: 0.3 mean_span_length: 2 sentinels: 20 }
   encoder_sequence_length: 40
@@ -99,14 +102,22 @@ class Run:
         self.sgd = self.folder / "sgd.textproto"
         self.masked = "BIDIRECTIONAL" in text
         self.spans = "encoder {" in text
-        schedule = SCHEDULE + (MASKED if self.masked else "")
+        self.classes = self.number(text, "classes:")
+        schedule = SCHEDULE
+        if self.masked:
+            schedule += CLASSES if self.classes else MASKED
         if self.spans:
             schedule += SPANS
         self.adamw.write_text(text + schedule + ADAMW)
         self.sgd.write_text(text + schedule + SGD)
         self.data, self.programs = self.folder / "corpus", {}
-        write = corpus.write_sentences if self.masked else corpus.write
-        write(self.data, self.vocabulary(text))
+        vocabulary = self.number(text, "vocab_size:")
+        if self.classes:
+            corpus.write_classes(self.data, vocabulary, self.classes)
+        elif self.masked:
+            corpus.write_sentences(self.data, vocabulary)
+        else:
+            corpus.write(self.data, vocabulary)
 
     def __enter__(self):
         return self
@@ -115,8 +126,9 @@ class Run:
         self.scratch.cleanup()
 
     @staticmethod
-    def vocabulary(text):
-        return int(text.split("vocab_size:")[1].split()[0])
+    def number(text, field):
+        """What `text` writes behind `field`; 0 if it does not."""
+        return int(text.split(field)[1].split()[0]) if field in text else 0
 
     def hocket(self, *arguments, isa=None):
         command = [build() / "bin/hocket", *map(str, arguments)]
@@ -194,7 +206,7 @@ class Run:
         if not self.masked:
             return [row["tokens"] for row in rows]
         parts = ("tokens", "labels", "token_types", "swapped")
-        return [{part: row[part] for part in parts} for row in rows]
+        return [{part: row[part] for part in parts if part in row} for row in rows]
 
 
 def losses(log):

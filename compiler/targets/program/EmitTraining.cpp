@@ -78,6 +78,14 @@ void emitMaskedLm(Fields from, program::TrainingInfo::MaskedLm &to) {
   to.set_sentence_order(from.integer("sentence_order") != 0);
 }
 
+void emitClassification(Fields from,
+                        program::TrainingInfo::Classification &to) {
+  to.set_cls_token(uint32_t(from.integer("cls_token")));
+  to.set_sep_token(uint32_t(from.integer("sep_token")));
+  to.set_pad_token(uint32_t(from.integer("pad_token")));
+  to.set_classes(from.integer("classes"));
+}
+
 void emitSpanCorruption(Fields from,
                         program::TrainingInfo::SpanCorruption &to) {
   to.set_encoder_sequence_length(from.integer("encoder_sequence_length"));
@@ -160,6 +168,8 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
   }
   if (auto masked = runtime.find<DictionaryAttr>("masked_lm"))
     emitMaskedLm(Fields(masked), *training->mutable_masked_lm());
+  if (auto classes = runtime.find<DictionaryAttr>("classification"))
+    emitClassification(Fields(classes), *training->mutable_classification());
   if (auto spans = runtime.find<DictionaryAttr>("span_corruption"))
     emitSpanCorruption(Fields(spans), *training->mutable_span_corruption());
   training->set_log_interval(runtime.integer("log_interval"));

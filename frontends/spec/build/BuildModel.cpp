@@ -546,24 +546,39 @@ Value ModelBuilder::crossEntropy(Value logits, Value labels, Value count,
 
 /// Every token goes through the pooler, and only the first of a sequence has a
 /// label: so it is where the sequence's other rows are.
-Value ModelBuilder::buildSentenceLoss(Value input) {
+Value ModelBuilder::buildSequenceLoss(Value input, const SequenceHead &head,
+                                      Value labels, Value count,
+                                      Location location) {
   Value pooled =
       activate(linear(input, "pooler", model.hidden()), "pooler.activation",
-               xf::ActivationKind::Tanh, "model.sentence_head");
-  return crossEntropy(linear(pooled, "sentence_head", sentenceClasses),
-                      sentenceLabels, /*count=*/Value(), sentenceClasses,
-                      at("sentence_loss", "model.sentence_head"));
+               xf::ActivationKind::Tanh, head.field);
+  if (tellsClasses(model)) // Pretraining has none.
+    pooled = dropout(pooled, model.dropout().residual(), SequenceHeadStream,
+                     "pooler.dropout");
+  return crossEntropy(linear(pooled, head.name, head.outputs), labels, count,
+                      head.outputs, location);
+}
+
+/// Of what the model tells: tokens and the order of two texts, or classes.
+Value ModelBuilder::buildModelLoss(Value input, Value labels) {
+  std::optional<SequenceHead> head = sequenceHeadOf(model);
+  if (tellsClasses(model))
+    return buildSequenceLoss(input, *head, labels, labelCount,
+                             at("loss", head->field));
+  Value loss = crossEntropy(buildLogits(input), labels, labelCount,
+                            model.vocab_size(), at("loss", "model.vocab_size"));
+  if (!head)
+    return loss;
+  Location location = at("sentence_loss", head->field);
+  return builder.create<xf::AddOp>(
+      location, loss.getType(), loss,
+      buildSequenceLoss(input, *head, sentenceLabels, /*count=*/Value(),
+                        location));
 }
 
 Value ModelBuilder::buildLoss(Value input, Value labels) {
   Location location = at("loss", "model.vocab_size");
-  Value last = finalNorm(input);
-  Value loss = crossEntropy(buildLogits(last), labels, labelCount,
-                            model.vocab_size(), location);
-  if (model.sentence_head())
-    loss = builder.create<xf::AddOp>(at("sentence_loss", "model.sentence_head"),
-                                     loss.getType(), loss,
-                                     buildSentenceLoss(last));
+  Value loss = buildModelLoss(finalNorm(input), labels);
   if (!routerLoss)
     return loss;
   // The host sees the loss of the text alone.
@@ -588,9 +603,10 @@ void ModelBuilder::buildForward() {
   };
   if (masksLabels())
     take(xf::HostInput::LabelCount, tensor({}),
-         seesAll()      ? "training.masked_lm"
-         : hasEncoder() ? "training.span_corruption"
-                        : "training.data.eod_mask_loss");
+         tellsClasses(model) ? "training.classification"
+         : seesAll()         ? "training.masked_lm"
+         : hasEncoder()      ? "training.span_corruption"
+                             : "training.data.eod_mask_loss");
   if (takesPositions() || resetsAttention())
     take(xf::HostInput::Positions, ids,
          takesPositions() ? "training.data.reset_position_ids"

@@ -140,6 +140,19 @@ static DictionaryAttr maskedLmAttr(const Spec &spec, Builder &builder) {
   });
 }
 
+static DictionaryAttr classificationAttr(const Spec &spec, Builder &builder) {
+  const Classification &frame = spec.training().classification();
+  auto whole = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  return builder.getDictionaryAttr({
+      whole("cls_token", frame.cls_token()),
+      whole("sep_token", frame.sep_token()),
+      whole("pad_token", frame.pad_token()),
+      whole("classes", spec.model().classes()),
+  });
+}
+
 static DictionaryAttr spanCorruptionAttr(const Training &training,
                                          Builder &builder) {
   const SpanCorruption &spans = training.span_corruption();
@@ -185,6 +198,8 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
     add("eod_mask_loss", builder.getUnitAttr());
   if (training.has_masked_lm())
     add("masked_lm", maskedLmAttr(spec, builder));
+  if (training.has_classification())
+    add("classification", classificationAttr(spec, builder));
   if (training.has_span_corruption())
     add("span_corruption", spanCorruptionAttr(training, builder));
   add("learning_rate", learningRateAttr(training.learning_rate(), builder));

@@ -37,6 +37,7 @@ enum DropoutStream : int32_t {
   EncoderEmbeddingStream = 6,
   CrossAttentionStream = 7,
   CrossAttentionBranchStream = 8,
+  SequenceHeadStream = 9,
 };
 
 class ModelBuilder {
@@ -175,7 +176,10 @@ private:
   mlir::Value finalNorm(mlir::Value input); ///< Where there is one.
   /// Of what has gone through it.
   mlir::Value buildLogits(mlir::Value input);
-  mlir::Value buildSentenceLoss(mlir::Value input);
+  mlir::Value buildModelLoss(mlir::Value input, mlir::Value labels);
+  mlir::Value buildSequenceLoss(mlir::Value input, const SequenceHead &head,
+                                mlir::Value labels, mlir::Value count,
+                                mlir::Location location);
   /// The mean over `count` labels, or over those that there are.
   mlir::Value crossEntropy(mlir::Value logits, mlir::Value labels,
                            mlir::Value count, int64_t classes,

@@ -295,13 +295,14 @@ static void addHeadTransform(ParameterList &list, const Model &model) {
   list.norm("head_norm", model.hidden());
 }
 
-static void addSentenceHead(ParameterList &list, const Model &model) {
-  for (auto [name, out] : {std::pair{"pooler", model.hidden()},
-                           {"sentence_head", sentenceClasses}})
+static void addSequenceHead(ParameterList &list, const Model &model,
+                            const SequenceHead &head) {
+  for (auto [name, out] :
+       {std::pair{"pooler", model.hidden()}, {head.name, head.outputs}})
     addLinear(list,
               {name, Role::SentenceHead, out, model.hidden(), model.bias(),
                "model.bias"},
-              "model.sentence_head");
+              head.field);
 }
 
 std::vector<Parameter> hocket::spec::outputParameters(const Spec &spec) {
@@ -311,14 +312,14 @@ std::vector<Parameter> hocket::spec::outputParameters(const Spec &spec) {
     list.norm("final_norm", model.hidden());
   if (model.head_transform())
     addHeadTransform(list, model);
-  if (!model.tied_embeddings())
+  if (!model.tied_embeddings() && !tellsClasses(model))
     list.matrix("head.weight", Role::Head, vocabRows(model), model.hidden(),
                 "model.tied_embeddings");
   if (model.head_bias())
     list.vector("head.bias", Role::Head, vocabRows(model),
                 Parameter::Initial::Zeros, "model.head_bias");
-  if (model.sentence_head())
-    addSentenceHead(list, model);
+  if (auto head = sequenceHeadOf(model))
+    addSequenceHead(list, model, *head);
   return std::move(list.list);
 }
 

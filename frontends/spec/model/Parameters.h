@@ -37,9 +37,10 @@
 ///   head_norm.{weight,bias}               [hidden], both with head_transform
 ///   head.weight                           [padded vocab, hidden], unless tied
 ///   head.bias                             [padded vocab], with head_bias
-///   pooler.{weight,bias}                  [hidden, hidden], [hidden]
-///   sentence_head.{weight,bias}           [2, hidden], [2], both with
-///   sentence_head
+///   pooler.{weight,bias}                  [hidden, hidden], [hidden], with
+///                                         sentence_head or classes
+///   sentence_head.{weight,bias}           [2, hidden], [2], with sentence_head
+///   class_head.{weight,bias}              [classes, hidden], [classes]
 ///
 /// A layer with mixer: MAMBA2 has, in place of attention's, with `inner` heads
 /// * head_dim and `maps` groups * state_size of model.state_space:

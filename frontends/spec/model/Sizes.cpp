@@ -175,6 +175,14 @@ bool hocket::spec::hasFinalNorm(const Model &model) {
   return !model.has_final_norm() || model.final_norm();
 }
 
+std::optional<SequenceHead> hocket::spec::sequenceHeadOf(const Model &model) {
+  if (tellsClasses(model))
+    return SequenceHead{"class_head", model.classes(), "model.classes"};
+  if (model.sentence_head())
+    return SequenceHead{"sentence_head", 2, "model.sentence_head"};
+  return std::nullopt;
+}
+
 /// What an encoder has before the first layer and behind the last one besides
 /// the embedding of tokens and the head.
 static CheckedSize encoderEnds(const Model &model) {
@@ -187,9 +195,9 @@ static CheckedSize encoderEnds(const Model &model) {
     total = total + linear(hidden, hidden, model.bias());
   if (model.head_bias())
     total = total + paddedVocabSize(model);
-  if (model.sentence_head())
+  if (auto head = sequenceHeadOf(model))
     total = total + linear(hidden, hidden, model.bias()) +
-            linear(hidden, sentenceClasses, model.bias());
+            linear(hidden, head->outputs, model.bias());
   return total;
 }
 
@@ -241,7 +249,8 @@ CheckedSize hocket::spec::parameterCount(const Model &model) {
   for (const ResolvedKind &kind : LayerPattern(model).kinds())
     total = total + (mixerSize(kind) + feedForwardSize(kind)) * kind.layers;
   CheckedSize table = paddedVocabSize(model) * hidden;
-  total = total + table * (model.tied_embeddings() ? 1 : 2);
+  bool hasHead = !model.tied_embeddings() && !tellsClasses(model);
+  total = total + table * (hasHead ? 2 : 1);
   if (model.position() == Model::LEARNED)
     total = total + hidden * model.max_positions();
   if (model.position() == Model::RELATIVE)

@@ -67,8 +67,18 @@ bool hasOneNorm(const Model &model);
 /// Whether a norm follows the last layer.
 bool hasFinalNorm(const Model &model);
 
-/// What a sentence head tells apart: texts in order, and swapped ones.
-inline constexpr int64_t sentenceClasses = 2;
+/// What a sequence's first token tells, behind a pooler.
+struct SequenceHead {
+  const char *name;  ///< Of its last layer's parameters.
+  int64_t outputs;   ///< That it has.
+  const char *field; ///< Of the model that asks for it.
+};
+/// The head of the model: of the order of two texts (2 outputs, 1 for swapped
+/// ones), or of classes, which is in place of the head of tokens.
+std::optional<SequenceHead> sequenceHeadOf(const Model &model);
+
+/// Whether the first token tells the class of a sequence, and no token others.
+inline bool tellsClasses(const Model &model) { return model.has_classes(); }
 
 /// How many numbers have a scale in 8 bits, along what a GEMM sums over; 0
 /// where none do, or all of a tensor.

@@ -355,7 +355,7 @@ void LayerPricer::embedding() {
 }
 
 void LayerPricer::head() {
-  double vocab = double(model.vocab) / tp;
+  double vocab = model.headColumns() / (model.classes > 0 ? 1 : tp);
   double row = element * whole * hidden;
   wideGemm({tokens, vocab, hidden});
   // The loss works in 32 bits: the logits are widened, their largest, the sum

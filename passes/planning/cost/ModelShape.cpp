@@ -95,8 +95,13 @@ double ModelShape::embeddingParameters() const {
   return double(hidden) * double(vocab + positions);
 }
 
+double ModelShape::headColumns() const {
+  return classes > 0 ? double(hidden + classes) : double(vocab);
+}
+
 double ModelShape::headParameters() const {
-  return double(hidden) * (tied ? 1 : double(vocab) + 1);
+  bool ofEmbedding = tied && classes == 0;
+  return double(hidden) * (ofEmbedding ? 1 : headColumns() + 1);
 }
 
 double ModelShape::parameters() const {
@@ -185,7 +190,7 @@ static double flops(const ModelShape &model, const StepShape &step,
   double h = double(model.hidden), tokens = step.tokens();
   double predicted = double(model.predicted);
   double gemms =
-      predicted * 2 * h * h + (1 + predicted) * h * double(model.vocab);
+      predicted * 2 * h * h + (1 + predicted) * h * model.headColumns();
   double scores = 0, scan = 0;
   LayerKinds kinds(model);
   for (size_t i = 0; i < kinds.size(); ++i) {

@@ -99,7 +99,10 @@ struct ModelShape {
   int64_t vocab = 1;     ///< Padding included.
   int64_t positions = 0; ///< Of a learned position embedding; else 0.
   bool tied = true;      ///< The head is the embedding.
-  int64_t window = 0;    ///< Of sliding attention; 0: none.
+  /// In place of the head of tokens: classes that a sequence's first token
+  /// tells, behind a pooler; 0: none.
+  int64_t classes = 0;
+  int64_t window = 0; ///< Of sliding attention; 0: none.
   /// Attention blocks that have the window; 0: all.
   int64_t windowBlocks = 0;
   bool bidirectional = false; ///< No causal mask: all of the square.
@@ -167,6 +170,8 @@ struct ModelShape {
   double expertParameters() const;
   double embeddingParameters() const;
   double headParameters() const;
+  /// What a token is multiplied with at the end has so many columns.
+  double headColumns() const;
   double parameters() const;
 };
 

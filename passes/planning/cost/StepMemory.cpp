@@ -70,9 +70,11 @@ std::vector<RankParameters> planning::rankParameters(const ModelShape &model,
       ends[size_t(shape.rankOf(last))] +=
           2 * hidden * hidden * double(model.predicted) / tp;
       // A tied head on another rank than the embedding is a copy of its rows.
-      bool copy = model.tied && shape.rankOf(0) != shape.rankOf(last);
+      bool isClasses = model.classes > 0; // Whole on every tensor rank.
+      bool copy =
+          model.tied && !isClasses && shape.rankOf(0) != shape.rankOf(last);
       ends[size_t(shape.rankOf(last))] +=
-          (model.headParameters() + (copy ? rows : 0)) / tp;
+          (model.headParameters() + (copy ? rows : 0)) / (isClasses ? 1 : tp);
     }
   }
   for (size_t rank = 0; rank < ranks.size(); ++rank)

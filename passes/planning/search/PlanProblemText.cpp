@@ -40,6 +40,7 @@ std::vector<WholeLine> sizesOf(PlanProblem &problem) {
           {"ffn", 1, mostSize, &model.ffn},
           {"vocab", 1, mostSize, &model.vocab},
           {"positions", 0, mostSize, &model.positions},
+          {"classes", 0, mostSize, &model.classes},
           {"window", 0, mostSize, &model.window},
           {"experts", 0, mostSize, &model.experts},
           {"top-k", 0, mostSize, &model.topK},

@@ -77,7 +77,7 @@ public:
     checkSteps();
     checkReruns();
     if (!faults.full()) // Else nobody has looked at all that it walks over.
-      checkDocuments(), checkMaskedLm(), checkSpans();
+      checkDocuments(), checkMaskedLm(), checkClassification(), checkSpans();
     for (auto part = boxes.begin(); part != boxes.end(); ++part) {
       const BatchPart &of = part->first;
       std::string fault = coverFault(of, part->second);
@@ -173,7 +173,8 @@ private:
       add("is not there, and says no end of the documents that 'positions' are "
           "of");
     bool masks = documents.mask_loss() || training.has_masked_lm() ||
-                 training.has_span_corruption();
+                 training.has_span_corruption() ||
+                 training.has_classification();
     if (named.contains("label_count") != masks)
       add(masks ? "masks labels, of which no entry takes in how many are left"
                 : "masks no labels, and an entry takes in how many are left");
@@ -203,13 +204,37 @@ private:
     if (training.has_masked_lm() && program.model().sequence_length() < 8)
       add("a sequence is shorter than 8 tokens");
     std::set<std::string> named = inputsOfTraining();
+    bool isFramed = training.has_masked_lm() || training.has_classification();
     for (const char *input : {"token_types", "key_counts", "sentence_labels"})
-      if (named.contains(input) && !training.has_masked_lm())
+      if (named.contains(input) && !isFramed)
         add(std::string("is not there, and an entry takes in '") + input + "'");
     if (named.contains("sentence_labels") != masked.sentence_order())
       add(masked.sentence_order()
               ? "has texts swapped, of which no entry takes in the labels"
               : "swaps no texts, and an entry takes in the labels");
+  }
+
+  /// What labelled texts are framed with are tokens.
+  void checkClassification() {
+    const program::TrainingInfo &training = program.training();
+    const auto &classes = training.classification();
+    auto add = [&](const std::string &text) {
+      faults.add(ProgramRule::Batch, "training.classification", text);
+    };
+    if (!training.has_classification())
+      return;
+    if (training.has_masked_lm() || training.has_span_corruption())
+      add("is there, and so are samples of another kind");
+    for (uint32_t token :
+         {classes.cls_token(), classes.sep_token(), classes.pad_token()})
+      if (token >= program.model().vocab_size())
+        add(formatText("samples are made with token %u, of a vocabulary of "
+                       "%llu",
+                       token, wide(program.model().vocab_size())));
+    if (classes.classes() < 2 || classes.classes() > 65536)
+      add("has fewer than two classes, or too many");
+    if (program.model().sequence_length() < 8)
+      add("a sequence is shorter than 8 tokens");
   }
 
   /// What corrupted spans are made with are tokens, and who takes in what an
@@ -476,11 +501,14 @@ private:
         next->first.entry == of.entry)
       return "";
     uint64_t all = std::exchange(column, 0);
-    uint64_t vocabulary = program.model().vocab_size();
-    return all >= vocabulary
+    uint64_t wanted = labelValuesOf(program);
+    return all >= wanted
                ? ""
-               : formatText("ranks give %llu columns of a vocabulary of %llu",
-                            wide(all), wide(vocabulary));
+               : formatText("ranks give %llu columns of %s %llu", wide(all),
+                            program.training().has_classification()
+                                ? "so many classes:"
+                                : "a vocabulary of",
+                            wide(wanted));
   }
 
   const program::Program &program;
@@ -498,15 +526,18 @@ private:
 std::string vocabularyFault(const program::Library &library,
                             const program::Program &program) {
   const std::string &op = library.op();
-  uint64_t vocabulary = program.model().vocab_size();
+  uint64_t values = labelValuesOf(program);
   // Of the order of two texts there are two classes.
   bool isOfOrder = program.training().masked_lm().sentence_order() &&
                    op.starts_with("cross_entropy_") && library.integers(3) == 2;
   if (op.starts_with("cross_entropy_") && !isOfOrder &&
-      uint64_t(library.integers(3)) != vocabulary)
-    return formatText("'%s' counts %llu columns, the vocabulary has %llu",
-                      op.c_str(), wide(uint64_t(library.integers(3))),
-                      wide(vocabulary));
+      uint64_t(library.integers(3)) != values)
+    return formatText("'%s' counts %llu columns, %s %llu", op.c_str(),
+                      wide(uint64_t(library.integers(3))),
+                      program.training().has_classification()
+                          ? "and the classes are"
+                          : "the vocabulary has",
+                      wide(values));
   return "";
 }
 

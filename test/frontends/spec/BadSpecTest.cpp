@@ -77,7 +77,12 @@ const BadText badTexts[] = {
      "moe, state_space, layer_kinds, pattern, attention_mask, token_types, "
      "embedding_norm, "
      "final_norm, head_transform, head_bias, "
-     "sentence_head or encoder"},
+     "sentence_head, classes or encoder"},
+    {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 200 max_positions: 9\n"
+     "attention_mask: BIDIRECTIONAL classes: 2 }\n"
+     "training { classification { pad_token: 101 } }",
+     "a.textproto:3:29: S112: training.classification.pad_token is 101, as is "
+     "cls_token; write another token"},
     {"training { optimizer { adamw {} sgd {} } }",
      "a.textproto:1:37: S1: Field \"sgd\" is specified along with field "
      "\"adamw\", another member of oneof \"kind\"."},
@@ -495,6 +500,18 @@ const BadOverride badOverrides[] = {
     {"model.sentence_head=true",
      "S83: the first token sees no other under a causal mask; leave "
      "sentence_head out, or write attention_mask: BIDIRECTIONAL"},
+    {"model.classes=3",
+     "S110: the first token sees no other under a causal mask; leave classes "
+     "out, or write attention_mask: BIDIRECTIONAL"},
+    {"training.classification={}",
+     "S110: training.classification is about the samples of a model that tells "
+     "classes; write model.classes, or leave it out"},
+    {"model={layers: 2 hidden: 8 heads: 2 max_positions: 8 vocab_size: 200 "
+     "attention_mask: BIDIRECTIONAL classes: 3 head_bias: true}",
+     "S111: head_bias is about a head of tokens, and with model.classes there "
+     "is none; leave it out"},
+    {"model.classes=1",
+     "S4: model.classes is 1; write a number from 2 to 65536"},
     {"model.state_space={}",
      "S84: no kind of layer has mixer: MAMBA2; write it in one of "
      "model.layer_kinds, or leave model.state_space out"},
