@@ -71,6 +71,7 @@ static constexpr IntegerRange integerRanges[] = {
     {"training.sequence_length", 1, manyTokens - 1},
     {"training.steps", 0, manySteps},
     {"training.train_samples", 1, manySteps},
+    {"training.epochs", 1, 1 << 20},
     {"training.rampup_batch_size.start", 1, largestBatch},
     {"training.rampup_batch_size.increment", 1, largestBatch},
     {"training.rampup_batch_size.samples", 1, manySteps},

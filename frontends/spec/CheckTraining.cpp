@@ -113,13 +113,16 @@ void hocket::spec::checkScheduleLengths(LearningRate::Schedule schedule,
 }
 
 /// S15.
-static void checkLearningRate(const LearningRate &rate,
+static void checkLearningRate(const Training &training,
                               ConstraintErrors &errors) {
+  const LearningRate &rate = training.learning_rate();
   if (rate.minimum() > rate.peak())
     errors.add(15, "training.learning_rate.minimum",
                "the minimum learning rate is " + formatReal(rate.minimum()) +
                    "; write at most the peak (" + formatReal(rate.peak()) +
                    ")");
+  if (training.has_epochs()) // Whose data says how long they are.
+    return;
   ScheduleLengths lengths{"steps", rate.warmup_steps(), rate.decay_steps(), {}};
   if (rate.has_wsd_decay_steps())
     lengths.wsdDecay = rate.wsd_decay_steps();
@@ -222,7 +225,7 @@ static bool isSplit(std::string_view text) {
 void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   const Training &training = spec.training();
   checkSequence(spec, errors);
-  checkLearningRate(training.learning_rate(), errors);
+  checkLearningRate(training, errors);
   checkLossScale(training, errors);
   checkRerun(spec, errors);
   checkFp8(training, errors);

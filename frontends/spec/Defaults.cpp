@@ -171,10 +171,19 @@ static void derivePlan(Spec &spec) {
                   productOr(plan.context_parallel(), plan.tensor_parallel())));
 }
 
+/// How many steps there are, the data alone knows.
+static void leaveToData(Training &training) {
+  training.clear_steps();
+  if (training.learning_rate().has_warmup_fraction())
+    training.mutable_learning_rate()->clear_warmup_steps();
+}
+
 static void deriveTraining(Training &training, const Plan &plan) {
   if (!training.has_global_batch_size())
     training.set_global_batch_size(
         productOr(training.micro_batch_size(), plan.data_parallel()));
+  if (training.has_epochs())
+    return leaveToData(training);
   LearningRate &rate = *training.mutable_learning_rate();
   if (rate.has_decay_samples()) { // What is in samples has no use for steps.
     rate.clear_warmup_steps();

@@ -9,6 +9,7 @@
 #include "frontends/spec/Check.h"
 #include "frontends/spec/Defaults.h"
 #include "frontends/spec/model/BatchGrowth.h"
+#include "frontends/spec/model/Sizes.h"
 #include "frontends/spec/text/FieldPath.h"
 
 #include <algorithm>
@@ -100,6 +101,35 @@ static void checkSamples(const Training &training, int64_t batch,
   if (rate.has_wsd_decay_samples())
     lengths.wsdDecay = rate.wsd_decay_samples();
   checkScheduleLengths(rate.schedule(), lengths, errors);
+}
+
+/// S113: how many steps epochs are, the data alone knows.
+static void checkEpochs(const Spec &spec, ConstraintErrors &errors) {
+  if (!tellsClasses(spec.model()))
+    errors.add(113, "training.epochs",
+               "training.epochs is about labelled texts, of which an epoch has "
+               "each once; write model.classes, or training.steps");
+  auto exclude = [&](const std::string &field, const std::string &why) {
+    if (isWritten(spec, field))
+      errors.add(113, field,
+                 field + " and training.epochs do not go together: " + why +
+                     "; leave one out");
+  };
+  for (const char *field : {"training.steps", "training.train_samples"})
+    exclude(field, "both say how long the run is");
+  exclude("training.rampup_batch_size", "an epoch has steps of one size");
+  for (const std::string &part : {"decay_", "wsd_decay_"})
+    for (const char *unit : {"steps", "samples"})
+      exclude(rateField(part + unit), "the rate decays over the whole run");
+  exclude(rateField("warmup_samples"), "the run is in steps");
+  if (!spec.training().batch_size_steps().empty())
+    errors.add(113, "training.batch_size_steps[0]",
+               "training.batch_size_steps and training.epochs do not go "
+               "together: an epoch has steps of one size; leave one out");
+  if (spec.training().validation().interval() > 0)
+    errors.add(113, "training.validation.interval",
+               "each epoch ends with a validation; leave "
+               "training.validation.interval out, or training.epochs");
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,8 +243,9 @@ Status spec::turnLengthsIntoSteps(Spec &spec, FieldLocations &locations) {
   const LearningRate &rate = spec.training().learning_rate();
   bool isBySamples = spec.training().has_train_samples(),
        grows = batchGrows(spec.training());
+  bool isByEpochs = spec.training().has_epochs();
   if (!grows && !isBySamples && !schedulesSamples(rate) &&
-      !rate.has_warmup_fraction())
+      !rate.has_warmup_fraction() && !isByEpochs)
     return okStatus();
   Spec whole = spec;
   fillDefaults(whole);
@@ -222,6 +253,10 @@ Status spec::turnLengthsIntoSteps(Spec &spec, FieldLocations &locations) {
   checkRanges(whole, errors);
   HOCKET_RETURN_IF_ERROR(errors.status());
   checkSaidOnce(spec, errors);
+  if (isByEpochs) {
+    checkEpochs(spec, errors);
+    return errors.status();
+  }
   checkUnits(spec, errors);
   HOCKET_RETURN_IF_ERROR(errors.status());
   if (grows) {

@@ -15,7 +15,7 @@
 #ifndef HOCKET_RUNTIME_INFERENCE_CACHEHOST_H
 #define HOCKET_RUNTIME_INFERENCE_CACHEHOST_H
 
-#include "runtime/inference/ScoreHost.h"
+#include "runtime/train/step/ScoreHost.h"
 
 namespace hocket::inference {
 

@@ -13,8 +13,8 @@
 #ifndef HOCKET_RUNTIME_INFERENCE_MODELRUN_H
 #define HOCKET_RUNTIME_INFERENCE_MODELRUN_H
 
-#include "runtime/inference/ScoreHost.h"
 #include "runtime/train/RankSession.h"
+#include "runtime/train/step/ScoreHost.h"
 
 #include <functional>
 #include <memory>

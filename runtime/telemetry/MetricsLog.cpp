@@ -48,6 +48,12 @@ Status MetricsLog::write(const ValidationRecord &record) {
   line["step"] = record.step;
   line["valid_loss"] = record.loss;
   line["valid_samples"] = record.samples;
+  if (record.epoch)
+    line["epoch"] = *record.epoch;
+  if (record.classes) {
+    line["valid_accuracy"] = record.classes->accuracy();
+    line["valid_classes"] = jsonOf(*record.classes);
+  }
   line["seconds"] = record.seconds;
   return lines->write(line);
 }

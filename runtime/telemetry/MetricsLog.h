@@ -13,6 +13,13 @@
 ///    "loss_scale":65536,"skipped":false}
 ///   {"step":100,"valid_loss":2.3,"valid_samples":320,"seconds":1.4}
 ///
+/// Of a model that tells classes a validation has as well
+///
+///   "valid_accuracy":0.75,"valid_classes":{"entailment":{"right":3,"all":4,
+///    "accuracy":0.75},...}
+///
+/// and where the run is in epochs, "epoch", those that are done.
+///
 /// `step` counts finished steps. Fields that a program does not report
 /// (grad_norm, loss_scale, skipped) are absent.
 ///
@@ -22,6 +29,7 @@
 #define HOCKET_RUNTIME_TELEMETRY_METRICSLOG_H
 
 #include "base/json/JsonLines.h"
+#include "runtime/telemetry/ClassAccuracy.h"
 
 #include <cstdint>
 #include <optional>
@@ -53,6 +61,8 @@ struct ValidationRecord {
   double loss = 0;
   uint64_t samples = 0;
   double seconds = 0;
+  std::optional<ClassAccuracy> classes = {}; ///< Where the model tells them.
+  std::optional<double> epoch = {};          ///< Of a run in epochs.
 };
 
 class MetricsLog {

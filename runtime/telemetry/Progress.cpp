@@ -99,6 +99,15 @@ std::string Progress::brief() const {
 }
 
 std::string Progress::line(const ValidationRecord &record) {
+  if (record.classes) {
+    std::string epoch =
+        record.epoch ? ", epoch " + formatRounded(*record.epoch, 2) : "";
+    return formatText("validation loss at iteration %llu%s: %.6E | ",
+                      (unsigned long long)record.step, epoch.c_str(),
+                      shown(record.loss)) +
+           textOf(*record.classes) +
+           " | time: " + formatDuration(record.seconds);
+  }
   return formatText("validation loss at iteration %llu: %.6E | perplexity: "
                     "%.3f | samples: %llu | time: ",
                     (unsigned long long)record.step, shown(record.loss),

@@ -209,9 +209,37 @@ static Status readFramed(const data::SampleSource &source, uint64_t number,
   return okStatus();
 }
 
+/// Of one epoch of labelled texts the first `most`; 0: all.
+static StatusOr<std::vector<ScoreRequest>>
+labelledSamples(const data::SampleSource &source, uint64_t most) {
+  std::vector<ScoreRequest> requests;
+  for (uint64_t i = 0; i < source.epochSize(); ++i) {
+    ScoreRequest request;
+    HOCKET_RETURN_IF_ERROR(readFramed(source, i, request));
+    if (request.labels.front() < 0) // It fills the last step.
+      continue;
+    requests.push_back(std::move(request));
+    if (requests.size() == most)
+      break;
+  }
+  return requests;
+}
+
+/// How many of each class were told.
+static ClassAccuracy classAccuracy(std::vector<std::string> names,
+                                   const std::vector<ScoreRequest> &requests,
+                                   const std::vector<Scores> &answers) {
+  ClassAccuracy classes(std::move(names));
+  for (size_t i = 0; i < requests.size(); ++i)
+    classes.add(size_t(requests[i].labels.front()),
+                answers[i].likeliest.front());
+  return classes;
+}
+
 /// The samples of a split, in the order of training.
 static StatusOr<std::vector<ScoreRequest>>
-samplesOf(const LossArguments &arguments, const program::Program &program) {
+samplesOf(const LossArguments &arguments, const program::Program &program,
+          std::vector<std::string> &classNames) {
   HOCKET_ASSIGN_OR_RETURN(
       auto checkpoint, checkpoint::Checkpoint::open(arguments.loadDir,
                                                     {.verifyDigests = false}));
@@ -227,6 +255,9 @@ samplesOf(const LossArguments &arguments, const program::Program &program) {
   HOCKET_ASSIGN_OR_RETURN(
       auto source,
       data::openRunSamples(dataOf(arguments, program), options, run, split));
+  classNames = source->classNames();
+  if (source->epochSize() > 0)
+    return labelledSamples(*source, arguments.samples.value_or(0));
   uint64_t wanted =
       arguments.samples.value_or(program.training().valid_batches() *
                                  program.training().global_batch_size());
@@ -264,8 +295,9 @@ static Status runLoss(LossArguments &arguments) {
       model->program().training().train_data().empty())
     return invalidArgument("--data is missing, and the specification names "
                            "none (training.data.train)");
+  std::vector<std::string> names;
   HOCKET_ASSIGN_OR_RETURN(auto requests,
-                          samplesOf(arguments, model->program()));
+                          samplesOf(arguments, model->program(), names));
   LossReport report;
   data::RunData data = dataOf(arguments, model->program());
   for (const std::string &word : data.wordsOf(splitOf(arguments)))
@@ -280,6 +312,8 @@ static Status runLoss(LossArguments &arguments) {
     for (const Scores &scores : answers)
       *report.right += uint64_t(std::ranges::count(scores.likeliest, true));
   }
+  if (!names.empty())
+    report.classes = classAccuracy(std::move(names), requests, answers);
   if (arguments.each) {
     report.requests = std::move(requests);
     report.answers = std::move(answers);
@@ -292,7 +326,8 @@ static void registerLoss(CLI::App &eval, Status &result,
   auto arguments = std::make_shared<LossArguments>(std::move(resolver));
   CLI::App *command = addEval(
       eval, "loss",
-      "The loss on token files, and the accuracy on masked tokens", *arguments);
+      "The loss on token files, and the accuracy on masked tokens or by class",
+      *arguments);
   command
       ->add_option("--data", arguments->data,
                    "Token files made by `hocket data prepare`, or a blend of "

@@ -75,6 +75,17 @@ std::string hocket::textOf(const LossReport &report) {
                                double(*report.right) /
                                    std::max(1.0, double(report.sum.tokens)),
                                report.sum.tokens, "of masked tokens guessed"));
+  if (report.classes) {
+    const ClassAccuracy &classes = *report.classes;
+    rows.push_back(accuracyRow("  accuracy", classes.accuracy(),
+                               classes.samples(), "of samples told"));
+    for (size_t i = 0; i < classes.names.size(); ++i)
+      rows.push_back({"    " + classes.names[i],
+                      classes.all[i]
+                          ? formatRounded(100 * classes.accuracyOf(i), 2) + " %"
+                          : "none",
+                      "of " + formatNoun(classes.all[i], "sample")});
+  }
   return rowsText(report.data + ", " + formatNoun(report.samples, "sample") +
                       " of split " + report.split,
                   rows);
@@ -92,6 +103,10 @@ ordered_json hocket::jsonOf(const LossReport &report) {
   if (report.right)
     object["masked_accuracy"] =
         double(*report.right) / std::max(1.0, double(report.sum.tokens));
+  if (report.classes) {
+    object["accuracy"] = report.classes->accuracy();
+    object["classes"] = jsonOf(*report.classes);
+  }
   for (size_t i = 0; i < report.requests.size(); ++i) {
     ordered_json &each = object["each"].emplace_back();
     each["tokens"] = report.requests[i].tokens;

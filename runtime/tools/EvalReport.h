@@ -10,6 +10,7 @@
 #include "runtime/evaluate/Choice.h"
 #include "runtime/evaluate/Lambada.h"
 #include "runtime/evaluate/Perplexity.h"
+#include "runtime/telemetry/ClassAccuracy.h"
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -32,6 +33,7 @@ struct LossReport {
   uint64_t samples = 0;
   /// Of masked tokens: how many are likelier than any other token there.
   std::optional<uint64_t> right = std::nullopt;
+  std::optional<ClassAccuracy> classes = {}; ///< Where the model tells them.
   /// Where each is asked for: what was asked, and the answers.
   std::vector<evaluate::ScoreRequest> requests = {};
   std::vector<evaluate::Scores> answers = {};

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/train/Epochs.h"
 #include "runtime/train/RankRun.h"
 #include "runtime/train/RunFacts.h"
 #include "runtime/train/TrainingData.h"
@@ -33,12 +34,13 @@ static Status checkRequest(const program::Program &program,
     return invalidArgument("--valid-data is what training with --data "
                            "validates on, and --data is missing");
   const program::TrainingInfo &training = program.training();
-  if (!options.validData.empty() &&
+  if (!options.validData.empty() && training.epochs() == 0 &&
       (training.valid_interval() == 0 || training.valid_batches() == 0))
     return invalidArgument("--valid-data has no use: the executable never "
                            "validates; compile it with "
                            "training.validation.interval above 0");
-  uint64_t steps = options.steps.value_or(program.training().steps());
+  uint64_t steps = options.steps.value_or(
+      std::max(program.training().steps(), program.training().epochs()));
   bool maybeDone =
       options.resume || (!options.loadDir.empty() && !options.finetune);
   if (data.data.empty() && steps > 0 && !maybeDone)
@@ -62,8 +64,11 @@ Status hocket::runTraining(std::shared_ptr<const program::Program> program,
   TrainingOptions options = given;
   options.data = data.data;
   options.validData = data.validData;
-  if (!options.startNotice.empty() && options.print)
-    options.print(options.startNotice);
+  std::string epochs;
+  HOCKET_ASSIGN_OR_RETURN(program, inSteps(std::move(program), data, epochs));
+  for (const std::string &notice : {options.startNotice, epochs})
+    if (!notice.empty() && options.print)
+      options.print(notice);
   RankRun run;
   run.options = speakingInTurn(options);
   run.samples = std::make_shared<SharedSamples>(std::move(data));

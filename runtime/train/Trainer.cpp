@@ -298,6 +298,8 @@ StatusOr<StepRecord> Trainer::trainStep(StepHost &host,
 }
 
 StatusOr<ValidationRecord> Trainer::validate(uint64_t step) {
+  if (executor.program().training().has_classification())
+    return validateClasses(step);
   auto start = std::chrono::steady_clock::now();
   ValidationRecord record;
   record.step = step;

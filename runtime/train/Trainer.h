@@ -80,8 +80,9 @@ public:
   /// Unavailable "interrupted after step N".
   Status run(TrainerPosition start);
 
-  /// The mean loss of the validation samples under the present parameters;
-  /// fails where their data cannot be read.
+  /// The mean loss of the validation samples under the present parameters,
+  /// and where they have classes, how many of each are told; fails where their
+  /// data cannot be read.
   StatusOr<ValidationRecord> validate(uint64_t step);
 
   const TrainerPosition &position() const { return now; }
@@ -111,6 +112,7 @@ private:
       options.show(text);
   }
   void showProgress(const Progress &progress);
+  StatusOr<ValidationRecord> validateClasses(uint64_t step);
   Status validateAndLog();
   Status save();
   bool isDue(uint64_t interval) const {

@@ -11,7 +11,7 @@
 #include "runtime/comm/local/LocalWorld.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
-#include "runtime/inference/ScoreHost.h"
+#include "runtime/train/step/ScoreHost.h"
 #include "runtime/train/step/StepHost.h"
 #include "runtime/train/values/Initialize.h"
 
@@ -164,7 +164,7 @@ double CompiledModel::evaluate(const data::Batch &batch) {
 }
 
 std::vector<float> CompiledModel::labels(const data::Batch &batch) {
-  inference::ScoreHost host(executor->program(), 0, [&](data::Batch &to) {
+  ScoreHost host(executor->program(), 0, [&](data::Batch &to) {
     to = batch;
     return okStatus();
   });

@@ -56,6 +56,7 @@ void emitLearningRate(Fields from, program::LearningRate &to) {
   to.set_warmup_samples(from.integer("warmup_samples"));
   to.set_decay_samples(from.integer("decay_samples"));
   to.set_wsd_decay_samples(from.integer("wsd_decay_samples"));
+  to.set_warmup_fraction(from.real("warmup_fraction"));
 }
 
 void emitLossScale(xf::LossScaleAttr from, program::LossScale &to) {
@@ -146,6 +147,7 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
       size->set_size(static_cast<uint64_t>(row.getSize()));
     }
   training->set_steps(runtime.integer("steps"));
+  training->set_epochs(runtime.integer("epochs"));
   training->set_seed(runtime.integer("seed"));
   if (auto precision = fields.find<xf::PrecisionAttr>("precision"))
     training->set_precision(xf::stringifyPrecision(precision.getValue()).str() +

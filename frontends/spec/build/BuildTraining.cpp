@@ -95,7 +95,7 @@ static DictionaryAttr learningRateAttr(const LearningRate &rate,
         name + (isInSamples ? "_samples" : "_steps"),
         builder.getI64IntegerAttr(isInSamples ? samples : steps));
   };
-  return builder.getDictionaryAttr({
+  SmallVector<NamedAttribute> entries = {
       builder.getNamedAttr(
           "schedule", builder.getStringAttr(scheduleName(rate.schedule()))),
       builder.getNamedAttr("peak", builder.getF64FloatAttr(rate.peak())),
@@ -103,7 +103,11 @@ static DictionaryAttr learningRateAttr(const LearningRate &rate,
       length("warmup", rate.warmup_steps(), rate.warmup_samples()),
       length("decay", rate.decay_steps(), rate.decay_samples()),
       length("wsd_decay", rate.wsd_decay_steps(), rate.wsd_decay_samples()),
-  });
+  };
+  if (rate.has_warmup_fraction()) // Of a run in epochs.
+    entries.push_back(builder.getNamedAttr(
+        "warmup_fraction", builder.getF64FloatAttr(rate.warmup_fraction())));
+  return builder.getDictionaryAttr(entries);
 }
 
 /// Nothing where the batch has one size.
@@ -207,7 +211,9 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
   whole("save_interval", training.save_interval());
   whole("seed", static_cast<int64_t>(training.seed()));
   add("spec", builder.getStringAttr(printSpec(spec)));
-  whole("steps", training.steps());
+  if (training.has_epochs())
+    whole("epochs", training.epochs());
+  whole("steps", training.has_epochs() ? 0 : training.steps());
   whole("valid_batches", training.validation().batches());
   whole("valid_interval", training.validation().interval());
   whole("vocab_size", spec.model().vocab_size());

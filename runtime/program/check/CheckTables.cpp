@@ -46,6 +46,9 @@ static void checkLearningRate(const program::LearningRate &rate,
     faults.add(ProgramRule::Training, "learning rate",
                "peak and minimum must be finite and not "
                "negative");
+  if (!(rate.warmup_fraction() >= 0 && rate.warmup_fraction() <= 1))
+    faults.add(ProgramRule::Training, "learning rate",
+               "the share of the warm-up must be between 0 and 1");
 }
 
 static void checkLossScale(const program::LossScale &scale, FaultList &faults) {
@@ -111,6 +114,10 @@ static void checkTraining(const program::Program &program, FaultList &faults) {
     faults.add(ProgramRule::Training, "training",
                "clip norm must be finite and not negative");
   checkLearningRate(training.learning_rate(), faults);
+  if (training.epochs() > 0 &&
+      (!training.has_classification() || training.steps() > 0))
+    faults.add(ProgramRule::Training, "training",
+               "epochs are of labelled texts, and in place of steps");
   if (training.has_loss_scale())
     checkLossScale(training.loss_scale(), faults);
 }

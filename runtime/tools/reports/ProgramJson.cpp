@@ -50,6 +50,8 @@ static ordered_json rateJson(const program::LearningRate &rate) {
     json["warmup_steps"] = rate.warmup_steps();
     json["decay_steps"] = rate.decay_steps();
   }
+  if (rate.warmup_fraction() > 0)
+    json["warmup_fraction"] = rate.warmup_fraction();
   return json;
 }
 
@@ -59,18 +61,22 @@ static ordered_json trainingJson(const Program &program) {
   ordered_json batches = ordered_json::array();
   for (const BatchSize &size : sizes.sizes())
     batches.push_back({{"from_sample", size.from}, {"batch_size", size.size}});
-  return {{"precision", training.precision()},
-          {"micro_batch_size", training.micro_batch_size()},
-          {"global_batch_size", training.global_batch_size()},
-          {"microbatches", training.microbatches()},
-          {"sequence_length", program.model().sequence_length()},
-          {"steps", training.steps()},
-          {"samples", sizes.samplesIn(training.steps()).value_or(UINT64_MAX)},
-          {"batch_sizes", batches},
-          {"seed", training.seed()},
-          {"data", dataJson(training)},
-          {"clip_norm", training.clip_norm()},
-          {"learning_rate", rateJson(training.learning_rate())}};
+  ordered_json json = {
+      {"precision", training.precision()},
+      {"micro_batch_size", training.micro_batch_size()},
+      {"global_batch_size", training.global_batch_size()},
+      {"microbatches", training.microbatches()},
+      {"sequence_length", program.model().sequence_length()},
+      {"steps", training.steps()},
+      {"samples", sizes.samplesIn(training.steps()).value_or(UINT64_MAX)},
+      {"batch_sizes", batches},
+      {"seed", training.seed()},
+      {"data", dataJson(training)},
+      {"clip_norm", training.clip_norm()},
+      {"learning_rate", rateJson(training.learning_rate())}};
+  if (training.epochs() > 0)
+    json["epochs"] = training.epochs();
+  return json;
 }
 
 static ordered_json parametersJson(const Program &program) {

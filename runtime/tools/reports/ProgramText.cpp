@@ -76,6 +76,24 @@ static std::string codeText(const Program &program) {
 
 /// "split 969,30,1 of 0.7 books 0.3 news"; with data of their own for others,
 /// "books, valid held-out".
+/// Steps and samples, or epochs, whose steps the data says.
+static std::string stepsText(const program::TrainingInfo &training) {
+  std::string seed = ", seed " + std::to_string(training.seed());
+  if (training.epochs() > 0)
+    return "those of " + formatNoun(training.epochs(), "epoch") + seed;
+  uint64_t samples =
+      batchSizesOf(training).samplesIn(training.steps()).value_or(UINT64_MAX);
+  return formatGrouped(training.steps()) + " (" +
+         formatNoun(samples, "sample") + ")" + seed;
+}
+
+static std::string warmupText(const program::LearningRate &rate) {
+  if (rate.warmup_fraction() > 0)
+    return formatText("%g of the run", rate.warmup_fraction());
+  return isInSamples(rate) ? formatNoun(rate.warmup_samples(), "sample")
+                           : formatNoun(rate.warmup_steps(), "step");
+}
+
 static std::string dataText(const program::TrainingInfo &training) {
   auto words = [](const auto &list) {
     std::string text;
@@ -142,23 +160,14 @@ static std::string headText(const Program &program) {
            formatNoun(model.sequence_length(), "token") + " a step: " +
            formatNoun(training.microbatches(), "microbatch", "microbatches") +
            " of " + formatGrouped(training.micro_batch_size())},
-      {"steps", formatGrouped(training.steps()) + " (" +
-                    formatNoun(batchSizesOf(training)
-                                   .samplesIn(training.steps())
-                                   .value_or(UINT64_MAX),
-                               "sample") +
-                    "), seed " + std::to_string(training.seed())},
+      {"steps", stepsText(training)},
       {"data", dataText(training)},
       {"learning rate",
-       formatText(
-           "%s, peak %g, minimum %g, %s of warm-up",
-           training.learning_rate().schedule().c_str(),
-           training.learning_rate().peak(), training.learning_rate().minimum(),
-           (isInSamples(training.learning_rate())
-                ? formatNoun(training.learning_rate().warmup_samples(),
-                             "sample")
-                : formatNoun(training.learning_rate().warmup_steps(), "step"))
-               .c_str())}};
+       formatText("%s, peak %g, minimum %g, %s of warm-up",
+                  training.learning_rate().schedule().c_str(),
+                  training.learning_rate().peak(),
+                  training.learning_rate().minimum(),
+                  warmupText(training.learning_rate()).c_str())}};
   if (!training.batch_sizes().empty())
     rows.insert(rows.begin() + 10, {"batch grows", growthText(training)});
   return "Executable\n" + indented(formatTable({"", ""}, rows));

@@ -512,6 +512,9 @@ const BadOverride badOverrides[] = {
      "is none; leave it out"},
     {"model.classes=1",
      "S4: model.classes is 1; write a number from 2 to 65536"},
+    {"training.epochs=2", "S113: training.epochs is about labelled texts, of "
+                          "which an epoch has each "
+                          "once; write model.classes, or training.steps"},
     {"model.state_space={}",
      "S84: no kind of layer has mixer: MAMBA2; write it in one of "
      "model.layer_kinds, or leave model.state_space out"},

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 using namespace hocket;
 
@@ -48,6 +49,24 @@ TEST(Progress, ALineEveryIntervalWithTheMeanLoss) {
             "6.000000E-04 | lm loss: 5.000000E+00 | "
             "loss scale: 65536.0 | grad norm: 0.250 | tokens/s: 2,048 | number "
             "of skipped iterations: 1 | time left: 500 ms");
+}
+
+TEST(Progress, AValidationSaysTheAccuracyByClass) {
+  ClassAccuracy classes({"yes", "no", "never"});
+  for (bool isRight : {true, true, false})
+    classes.add(0, isRight);
+  classes.add(1, false);
+  EXPECT_EQ(classes.samples(), 4u);
+  EXPECT_EQ(classes.accuracy(), 0.5);
+  ValidationRecord record{7, 0.5, 4, 0.25, classes, 1.5};
+  EXPECT_EQ(Progress::line(record),
+            "validation loss at iteration 7, epoch 1.50: 5.000000E-01 | "
+            "accuracy: 50.00 % (2 of 4) | yes: 66.67 % of 3 | no: 0.00 % of 1 "
+            "| never: none of 0 | time: 250 ms");
+  EXPECT_EQ(jsonOf(classes).dump(),
+            R"({"yes":{"right":2,"all":3,"accuracy":0.6666666666666666},)"
+            R"("no":{"right":0,"all":1,"accuracy":0.0},)"
+            R"("never":{"right":0,"all":0,"accuracy":null}})");
 }
 
 TEST(Progress, TheLastStepHasALineAndNanIsCounted) {

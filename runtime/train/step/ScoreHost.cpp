@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/inference/ScoreHost.h"
+#include "runtime/train/step/ScoreHost.h"
 
 #include "base/Format.h"
 #include "runtime/checkpoint/ElementType.h"
@@ -18,7 +18,6 @@
 #include <map>
 
 using namespace hocket;
-using namespace hocket::inference;
 using program::Host;
 
 /// What a role tells of `name` in an entry; null if nothing.

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_RUNTIME_INFERENCE_SCOREHOST_H
-#define HOCKET_RUNTIME_INFERENCE_SCOREHOST_H
+#ifndef HOCKET_RUNTIME_TRAIN_STEP_SCOREHOST_H
+#define HOCKET_RUNTIME_TRAIN_STEP_SCOREHOST_H
 
 #include "runtime/comm/interfaces/Communicator.h"
 #include "runtime/program/program.pb.h"
@@ -13,7 +13,7 @@
 
 #include <set>
 
-namespace hocket::inference {
+namespace hocket {
 
 /// A position of the global microbatch.
 struct LabelPlace {
@@ -83,6 +83,6 @@ private:
   std::vector<LogitRun> runs; ///< What `logits.values` are, one after another.
 };
 
-} // namespace hocket::inference
+} // namespace hocket
 
-#endif // HOCKET_RUNTIME_INFERENCE_SCOREHOST_H
+#endif // HOCKET_RUNTIME_TRAIN_STEP_SCOREHOST_H
