@@ -32,9 +32,10 @@ hocket::importWeights(const std::string &dir, const program::Program &program) {
   auto source =
       std::make_shared<checkpoint::HuggingFaceFolder>(std::move(folder));
   auto weights = std::make_shared<ImportedWeights>();
-  HOCKET_ASSIGN_OR_RETURN(
-      weights->tensors,
-      checkpoint::importHuggingFace(*source, family, weightsOf(loaded.spec)));
+  HOCKET_ASSIGN_OR_RETURN(weights->tensors,
+                          checkpoint::importHuggingFace(*source, family,
+                                                        weightsOf(loaded.spec),
+                                                        &weights->fresh));
   weights->source = std::move(source);
   return std::shared_ptr<const ImportedWeights>(std::move(weights));
 }

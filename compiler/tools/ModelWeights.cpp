@@ -63,6 +63,7 @@ checkpoint::ModelWeights hocket::weightsOf(const spec::Spec &spec) {
   weights.layers = size(model.layers());
   weights.vocabulary = size(model.vocab_size());
   weights.tied = model.tied_embeddings();
+  weights.classes = tellsClasses(model);
   weights.gated = isGated(model.activation());
   weights.heads = size(model.heads());
   weights.kvHeads = size(model.kv_heads());

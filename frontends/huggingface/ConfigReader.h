@@ -25,6 +25,10 @@
 
 namespace hocket::huggingface {
 
+/// Has the encoder of `spec`, with what it is trained on, tell classes in the
+/// place of tokens; how many is up to the caller. The padding stays.
+void turnIntoClassifier(spec::Spec &spec);
+
 /// Reads the fields of one model; each knows the key that it came from.
 class ConfigReader {
 public:
@@ -63,6 +67,8 @@ private:
   Status readAttentionLayers();
   Status readScales();
   Status readEncoder();
+  StatusOr<int64_t> classCount();
+  Status readClasses(const std::string &key);
   Status readBranches();
   Status refuseUnsupported();
   Status refusePartialRotary();

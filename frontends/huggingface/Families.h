@@ -85,6 +85,8 @@ struct Family {
 
 /// The architecture of an encoder that learns the order of texts, too.
 inline constexpr char bertPretraining[] = "BertForPreTraining";
+/// That of one that tells classes of sequences.
+inline constexpr char bertClassification[] = "BertForSequenceClassification";
 
 /// In the order in which a model's family is looked for.
 std::span<const Family> families();

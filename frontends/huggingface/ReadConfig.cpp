@@ -277,6 +277,64 @@ Status ConfigReader::readScales() {
   return okStatus();
 }
 
+/// How many classes a config has: names by number, or the number alone; two
+/// where it says neither.
+StatusOr<int64_t> ConfigReader::classCount() {
+  int64_t classes = 0;
+  while (config.find("id2label." + std::to_string(classes)))
+    ++classes;
+  if (classes > 0)
+    return classes;
+  const std::string key = "num_labels";
+  const ConfigValue *found = config.find(key);
+  if (!found)
+    return 2;
+  const auto *count = std::get_if<int64_t>(&found->value);
+  if (!count)
+    return wrongType(key, "a whole number");
+  return *count;
+}
+
+/// An encoder that tells classes: of one each, behind the dropout that its
+/// layers have.
+Status ConfigReader::readClasses(const std::string &key) {
+  const ConfigValue *problem = config.find("problem_type");
+  const auto *text =
+      problem ? std::get_if<std::string>(&problem->value) : nullptr;
+  if (problem && (!text || *text != "single_label_classification"))
+    return error(5, "problem_type",
+                 "problem_type is " + describe(*problem) +
+                     "; only \"single_label_classification\" is supported");
+  const ConfigValue *rate = config.find("classifier_dropout");
+  const auto *real = rate ? std::get_if<double>(&rate->value) : nullptr;
+  double residual = loaded.spec.model().dropout().residual();
+  if (rate && !(real && *real == residual) &&
+      !(residual == 0 && rate->isNumber(0)))
+    return error(5, "classifier_dropout",
+                 "classifier_dropout is " + describe(*rate) +
+                     ", and hidden_dropout_prob is " +
+                     spec::formatReal(residual) +
+                     "; only the same of both is supported");
+  HOCKET_ASSIGN_OR_RETURN(int64_t classes, classCount());
+  loaded.spec.mutable_model()->set_classes(classes);
+  loaded.locations.set("model.classes", config.place(key));
+  turnIntoClassifier(loaded.spec);
+  return okStatus();
+}
+
+void huggingface::turnIntoClassifier(spec::Spec &spec) {
+  Model &model = *spec.mutable_model();
+  model.clear_head_transform();
+  model.clear_head_bias();
+  model.clear_sentence_head();
+  spec::Training &training = *spec.mutable_training();
+  if (training.masked_lm().has_pad_token())
+    training.mutable_classification()->set_pad_token(
+        training.masked_lm().pad_token());
+  training.clear_masked_lm();
+  training.mutable_classification();
+}
+
 /// What an encoder has to learn is not in its config, but that it does is.
 Status ConfigReader::readEncoder() {
   if (!family.has(Trait::Encoder))
@@ -308,10 +366,13 @@ Status ConfigReader::readEncoder() {
     if (name == bertPretraining) {
       loaded.spec.mutable_model()->set_sentence_head(true);
       loaded.locations.set("model.sentence_head", config.place(key));
-    } else if (name != family.architecture) {
+    } else if (name == bertClassification) {
+      HOCKET_RETURN_IF_ERROR(readClasses(key));
+    } else if (name != family.architecture && name != "BertModel") {
       return error(5, key,
                    key + " has \"" + spec::elide(name) + "\"; supported are " +
-                       family.architecture + " or " + bertPretraining);
+                       family.architecture + ", " + bertPretraining + ", " +
+                       bertClassification + " or BertModel");
     }
   }
   return okStatus();
@@ -452,7 +513,15 @@ StatusOr<LoadedSpec> huggingface::loadConfig(const std::string &folder,
                              " that you mean?");
   HOCKET_ASSIGN_OR_RETURN(std::string text, spec::readInput(file));
   HOCKET_ASSIGN_OR_RETURN(LoadedSpec loaded, readConfig(text, file));
-  if (loaded.spec.training().has_masked_lm())
+  bool asksClasses =
+      std::any_of(options.overrides.begin(), options.overrides.end(),
+                  [](const std::string &assignment) {
+                    return assignment.starts_with("model.classes=");
+                  });
+  if (asksClasses && loaded.spec.training().has_masked_lm())
+    turnIntoClassifier(loaded.spec); // In place of the head that it has.
+  if (loaded.spec.training().has_masked_lm() ||
+      loaded.spec.training().has_classification())
     HOCKET_RETURN_IF_ERROR(readSpecialTokens(folder, loaded));
   return finishSpec(std::move(loaded), options);
 }

@@ -31,7 +31,12 @@ Status huggingface::readSpecialTokens(const std::string &folder,
                                {"[PAD]", "pad_token"}}) {
       if (line != token && line != std::string(token) + "\r")
         continue;
-      const std::string path = std::string("training.masked_lm.") + name;
+      bool isClassifier = loaded.spec.training().has_classification();
+      if (isClassifier && token == std::string("[MASK]"))
+        continue;
+      const std::string path =
+          std::string("training.") +
+          (isClassifier ? "classification." : "masked_lm.") + name;
       HOCKET_ASSIGN_OR_RETURN(spec::FieldReference at,
                               findForWriting(loaded.spec, path));
       at.message->GetReflection()->SetInt64(at.message, at.field, number);

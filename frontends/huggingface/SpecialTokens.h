@@ -11,7 +11,8 @@
 
 namespace hocket::huggingface {
 
-/// Sets the tokens of `training.masked_lm` to those that the WordPiece
+/// Sets the tokens of `training.masked_lm`, or of `training.classification`
+/// where that is there, to those that the WordPiece
 /// vocabulary of `folder`, vocab.txt with a token a line, has for [CLS], [SEP],
 /// [MASK] and [PAD]. What it does not have, and all without such a file, stays
 /// as it is.

@@ -10,6 +10,7 @@
 #include "frontends/huggingface/ReadConfig.h"
 #include "frontends/spec/model/LayerPattern.h"
 #include "frontends/spec/model/ListedLayers.h"
+#include "frontends/spec/model/Sizes.h"
 #include "frontends/spec/text/FieldNames.h"
 #include "frontends/spec/text/FieldPath.h"
 
@@ -191,7 +192,10 @@ static std::string draftConfig(const Family &family, const Model &model,
   }
   ordered_json config;
   bool pretrains = family.has(Trait::Encoder) && model.sentence_head();
-  config["architectures"] = {pretrains ? bertPretraining : family.architecture};
+  bool tellsClasses = family.has(Trait::Encoder) && spec::tellsClasses(model);
+  config["architectures"] = {tellsClasses ? bertClassification
+                             : pretrains  ? bertPretraining
+                                          : family.architecture};
   config["model_type"] = family.modelType;
   for (const Row &row : family.rows)
     config[row.key] = fieldValue(spec, row.path);
@@ -217,6 +221,11 @@ static std::string draftConfig(const Family &family, const Model &model,
   if (family.has(Trait::Parallel) || family.has(Trait::ParallelOneNorm))
     config["use_parallel_residual"] = model.branches() != Model::SEQUENTIAL;
   writeLayers(family, model, config);
+  for (int64_t i = 0; tellsClasses && i < model.classes(); ++i) {
+    std::string number = std::to_string(i);
+    config["id2label"][number] = "LABEL_" + number;
+    config["label2id"]["LABEL_" + number] = i;
+  }
   config["pad_token_id"] = nullptr; // No row of the embedding is padding.
   config["torch_dtype"] = dtype;
   return config.dump(2) + "\n";
@@ -293,7 +302,10 @@ static StatusOr<std::vector<std::string>>
 differences(const Model &model, const std::string &config) {
   // A config says nothing of what an encoder is trained on.
   spec::LoadOptions options;
-  if (model.attention_mask() == Model::BIDIRECTIONAL)
+  if (spec::tellsClasses(model))
+    options.overrides = {"training.classification={cls_token: 0 sep_token: 1 "
+                         "pad_token: 2}"};
+  else if (model.attention_mask() == Model::BIDIRECTIONAL)
     options.overrides = {"training.masked_lm={cls_token: 0 sep_token: 1 "
                          "mask_token: 2 pad_token: 3}"};
   StatusOr<spec::LoadedSpec> loaded =

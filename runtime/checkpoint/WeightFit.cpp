@@ -29,6 +29,10 @@ static std::string misfitOf(const TensorSpec &wanted,
   return "";
 }
 
+bool checkpoint::isOfClassHead(const std::string &name) {
+  return name.starts_with("pooler.") || name.starts_with("class_head.");
+}
+
 Status checkpoint::expectWeights(const std::string &place,
                                  std::span<const TensorSpec> wanted,
                                  std::span<const TensorSpec> stored) {

@@ -25,6 +25,10 @@ Status expectWeights(const std::string &place,
                      std::span<const TensorSpec> wanted,
                      std::span<const TensorSpec> stored);
 
+/// Whether the weight `name` is of the head of a model that tells classes,
+/// which may begin anew.
+bool isOfClassHead(const std::string &name);
+
 /// Fills `out` with the elements of `slice` of `tensor`, converted to `type`.
 /// Of the tensor's own slices those are produced that share something with it.
 /// InvalidArgument where a number is too large for the type.

@@ -141,7 +141,7 @@ RankSession::takeWeights(const std::string &dir,
   if (!imported)
     return loadWeights(*loaded, dir);
   HOCKET_RETURN_IF_ERROR(loadWeights(*loaded, dir, imported->tensors));
-  return LoadedWeights{dir, 0};
+  return LoadedWeights{dir, 0, imported->fresh};
 }
 
 Status RankSession::prepare() {

@@ -172,7 +172,9 @@ private:
   Status restoreOrInitialize() {
     if (options.seed)
       executor->setSeed(*options.seed);
-    HOCKET_RETURN_IF_ERROR(session.initialize(!loadDir.empty()));
+    // A head that is not in what is loaded keeps its first values.
+    bool keepsHead = finetunes && source->training().has_classification();
+    HOCKET_RETURN_IF_ERROR(session.initialize(!loadDir.empty() && !keepsHead));
     if (loadDir.empty())
       return okStatus();
     if (finetunes)
@@ -205,6 +207,11 @@ private:
                                         "in ",
                                         (unsigned long long)weights.step) +
                                  loadDir);
+    std::string fresh;
+    for (const std::string &name : weights.fresh)
+      fresh += (fresh.empty() ? "" : ", ") + name;
+    if (!fresh.empty())
+      print("the head begins anew: " + fresh);
     loadDir = std::move(weights.folder);
     return okStatus();
   }

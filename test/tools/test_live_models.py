@@ -154,6 +154,7 @@ BERTS = {
     "bert": ("BertForMaskedLM", {}),
     "bert, pretrained": ("BertForPreTraining", {
         "hidden_act": "gelu_new", "layer_norm_eps": 1e-6, "type_vocab_size": 3}),
+    "bert, classes": ("BertForSequenceClassification", {"num_labels": 3}),
 }  # fmt: skip
 TRAINING = {
     "training.sequence_length": LENGTH,
@@ -242,6 +243,17 @@ class LiveModelsTest(unittest.TestCase):
         cls.sentences = cls.folder / "sentences"
         must("data", "prepare", cls.folder / "sentences.jsonl", "-o", cls.sentences,
              "--tokenizer", cls.words, "--split-sentences")  # fmt: skip
+        cls.labelled = cls.folder / "labelled"
+        classes = ("contradiction", "entailment", "neutral")
+        rows = [
+            f"{d[0]}\t{d[1]}\t{classes[i % 3]}\n"
+            for i, d in enumerate(document for document in SENTENCES if len(document) > 1)
+        ]
+        (cls.folder / "pairs.tsv").write_text(
+            "sentence1\tsentence2\tgold_label\n" + "".join(rows)
+        )
+        must("data", "prepare", cls.folder / "pairs.tsv", "-o", cls.labelled,
+             "--tokenizer", cls.words, "--task", "mnli")  # fmt: skip
 
     def publish(self, family, config, folder):
         """A random model whose norms and biases are not constant, and whose logits are
@@ -295,11 +307,12 @@ class LiveModelsTest(unittest.TestCase):
         data = data or f"{self.data}_text_document"
         must("train", program, "--data", data, "--save", run, *arguments)
 
-    def far_apart(self, folder, run, *arguments):
-        """The largest difference of the log-probability of any masked token: theirs
-        of a sample by itself, ours of one padded to the length of all."""
+    def far_apart(self, folder, run, data, *arguments):
+        """The largest difference of the log-probability of any masked token, or of
+        any class: theirs of a sample by itself, ours of one padded to the length of
+        all."""
         told = json.loads(must(
-            "eval", "loss", "--load", run, "--data", self.sentences, "--split", "train",
+            "eval", "loss", "--load", run, "--data", data, "--split", "train",
             "--samples", "50", "--json", "--each", *arguments))  # fmt: skip
         names = json.loads((folder / "config.json").read_text())["architectures"]
         model, extra = getattr(self.transformers, names[0]).from_pretrained(
@@ -317,6 +330,8 @@ class LiveModelsTest(unittest.TestCase):
                     token_type_ids=self.torch.tensor([sample["token_types"]]),
                 )
             logits = getattr(answer, "prediction_logits", getattr(answer, "logits", None))
+            if logits.dim() == 2:  # Of classes, which the first token tells.
+                logits = logits[None]
             theirs = self.torch.log_softmax(logits[0].double(), -1)
             places = [(i, label) for i, label in enumerate(sample["labels"]) if label >= 0]
             ours = sample["log_probabilities"]
@@ -401,12 +416,13 @@ class LiveModelsTest(unittest.TestCase):
                 must("checkpoint", "export", start, "-o", again)
                 self.assertEqual((theirs / "model.safetensors").read_bytes(),
                                  (again / "model.safetensors").read_bytes())  # fmt: skip
-                self.train(theirs, run, "--load", start, data=self.sentences)
+                data = self.labelled if "Sequence" in kind else self.sentences
+                self.train(theirs, run, "--load", start, data=data)
                 must("checkpoint", "export", run, "-o", mine)
                 self.report(name, {
-                    "imported": self.far_apart(theirs, start, *short),
-                    "exported": self.far_apart(again, start, *short),
-                    "trained": self.far_apart(mine, run),
+                    "imported": self.far_apart(theirs, start, data, *short),
+                    "exported": self.far_apart(again, start, data, *short),
+                    "trained": self.far_apart(mine, run, data),
                 })  # fmt: skip
                 self.assertNotEqual((theirs / "model.safetensors").read_bytes(),
                                     (mine / "model.safetensors").read_bytes())  # fmt: skip

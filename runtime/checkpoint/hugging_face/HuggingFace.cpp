@@ -6,6 +6,7 @@
 
 #include "runtime/checkpoint/hugging_face/HuggingFace.h"
 
+#include "runtime/checkpoint/WeightFit.h"
 #include "runtime/checkpoint/hugging_face/HuggingFaceEntries.h"
 
 #include <algorithm>
@@ -101,6 +102,8 @@ static bool isPassedOver(const std::string &name, const NameTable &table,
   if (weights.tied &&
       (name == "lm_head.weight" || name == "cls.predictions.decoder.weight"))
     return true;
+  if (weights.classes && name.starts_with("cls."))
+    return true;
   return std::any_of(
       table.ignored.begin(), table.ignored.end(),
       [&](const char *ending) { return name.ends_with(ending); });
@@ -125,16 +128,20 @@ static void addHeads(const HuggingFaceEntry &entry,
   }
 }
 
-StatusOr<std::vector<CheckpointTensor>>
-checkpoint::importHuggingFace(const HuggingFaceFolder &folder,
-                              const std::string &family,
-                              const ModelWeights &weights) {
+StatusOr<std::vector<CheckpointTensor>> checkpoint::importHuggingFace(
+    const HuggingFaceFolder &folder, const std::string &family,
+    const ModelWeights &weights, std::vector<std::string> *fresh) {
   HOCKET_ASSIGN_OR_RETURN(const NameTable *table, findNameTable(family));
   HOCKET_ASSIGN_OR_RETURN(auto entries, huggingFaceEntries(*table, weights));
   std::vector<CheckpointTensor> tensors;
   std::set<std::string> used;
   for (const HuggingFaceEntry &entry : entries) {
     auto found = findTheirs(folder, *table, entry.theirs);
+    if (const std::string &ours = entry.parts.front().key.name;
+        !found.file && fresh && isOfClassHead(ours)) {
+      fresh->push_back(ours);
+      continue;
+    }
     HOCKET_RETURN_IF_ERROR(checkTheirs(folder, entry, found));
     used.insert(found.info->name);
     if (entry.headRows > 0) {

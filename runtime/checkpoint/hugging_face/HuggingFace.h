@@ -48,6 +48,7 @@ struct ModelWeights {
   uint64_t layers = 0;
   uint64_t vocabulary = 0; ///< The rows of a vocabulary that are no padding.
   bool tied = false;       ///< The head is the embedding.
+  bool classes = false;    ///< Classes of sequences are told, and no tokens.
   bool gated = false;      ///< MLPs have a gate.
   uint64_t heads = 0, kvHeads = 0, headDim = 0;
   std::optional<LoraDims> lora = std::nullopt; ///< Adapters beside them.
@@ -88,10 +89,13 @@ private:
 /// converted when they are written, rows of a padded vocabulary zero. `folder`
 /// must outlive the save. InvalidArgument for the first tensor that is
 /// missing, has another shape, is no floating-point type, or is not part of
-/// the model.
+/// the model. Of a model that tells classes, heads of tokens in the folder are
+/// passed over; and where `fresh` is not null, tensors of its head that are
+/// missing are left out, and their names added to it.
 StatusOr<std::vector<CheckpointTensor>>
 importHuggingFace(const HuggingFaceFolder &folder, const std::string &family,
-                  const ModelWeights &weights);
+                  const ModelWeights &weights,
+                  std::vector<std::string> *fresh = nullptr);
 
 //===----------------------------------------------------------------------===//
 // Export

@@ -244,6 +244,7 @@ static std::vector<NameRow> bertRows() {
       HOCKET_BOTH("cls.predictions.transform.LayerNorm", "head_norm"),
       {"cls.predictions.decoder.weight", {"head.weight"}},
       HOCKET_BOTH("cls.seq_relationship", "sentence_head"),
+      HOCKET_BOTH("classifier", "class_head"),
   };
 #undef HOCKET_LAYER
 }
@@ -450,7 +451,7 @@ std::span<const NameTable> checkpoint::nameTables() {
       {"nemotron_h", "", nemotronHRows(), {}},
       // The decoder's bias is cls.predictions.bias under another name.
       {"bert",
-       "",
+       "bert.",
        bertRows(),
        {".position_ids", "cls.predictions.decoder.bias"}},
       {"starcoder2", "",

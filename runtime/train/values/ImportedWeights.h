@@ -18,6 +18,9 @@ namespace hocket {
 /// asked for, from any thread.
 struct ImportedWeights {
   std::vector<checkpoint::CheckpointTensor> tensors;
+  /// Of the head of a model that tells classes, what was not there and begins
+  /// anew, by name.
+  std::vector<std::string> fresh = {};
   std::shared_ptr<const void> source; ///< What `tensors` read from.
 };
 

@@ -317,11 +317,20 @@ static Status loadSlice(Executor &executor, const ParameterSlice &slice,
   return executor.writeSlice(slice, 0, bytes.data(), bytes.size());
 }
 
+/// Whether a weight is of a head of tokens, or of the order of two texts.
+static bool isOfTokenHead(const std::string &name) {
+  constexpr std::string_view heads[] = {"head_transform.", "head_norm.",
+                                        "head.", "sentence_head."};
+  return std::ranges::any_of(
+      heads, [&](std::string_view head) { return name.starts_with(head); });
+}
+
 /// Ok if `stored` are the program's weights. Of a model without adapters those
-/// of the program may begin anew.
+/// of the program may begin anew; and so may a head of classes, in the place of
+/// the head of tokens that is stored.
 static Status expectWeightsOf(const program::Program &program,
                               const std::string &place,
-                              const std::vector<TensorSpec> &stored) {
+                              std::vector<TensorSpec> stored) {
   HOCKET_ASSIGN_OR_RETURN(std::vector<SavedTensor> all, savedTensors(program));
   bool hasAdapters = std::ranges::any_of(
       stored, [](const TensorSpec &spec) { return isAdapter(spec.key.name); });
@@ -330,6 +339,16 @@ static Status expectWeightsOf(const program::Program &program,
     if (tensor.spec.key.slot.empty() && !isOptional(tensor.spec) &&
         (hasAdapters || !isAdapter(tensor.spec.key.name)))
       wanted.push_back(std::move(tensor.spec));
+  if (program.training().has_classification()) {
+    std::erase_if(stored, [](const TensorSpec &spec) {
+      return isOfTokenHead(spec.key.name);
+    });
+    std::erase_if(wanted, [&](const TensorSpec &spec) {
+      return checkpoint::isOfClassHead(spec.key.name) &&
+             std::ranges::find(stored, spec.key, &TensorSpec::key) ==
+                 stored.end();
+    });
+  }
   return expectWeights(place, wanted, stored);
 }
 
@@ -411,7 +430,12 @@ StatusOr<LoadedWeights> hocket::loadWeights(Executor &executor,
       continue;
     HOCKET_RETURN_IF_ERROR(loadSlice(executor, slice, read));
   }
-  return LoadedWeights{stored.path(), stored.state().step};
+  LoadedWeights loaded{stored.path(), stored.state().step, {}};
+  for (const auto &parameter : executor.program().parameters())
+    if (checkpoint::isOfClassHead(parameter.name()) &&
+        !all.contains({parameter.name(), ""}))
+      loaded.fresh.push_back(parameter.name());
+  return loaded;
 }
 
 Status hocket::loadWeights(Executor &executor, const std::string &place,

@@ -45,6 +45,9 @@ StatusOr<checkpoint::RunState> loadRun(Executor &executor,
 struct LoadedWeights {
   std::string folder;
   uint64_t step = 0;
+  /// Of the head of a model that tells classes, what was not there and keeps
+  /// its present value, by name.
+  std::vector<std::string> fresh = {};
 };
 
 /// Fills the weights alone from the checkpoint in `dir`, and the biases of its
