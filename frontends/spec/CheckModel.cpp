@@ -114,7 +114,8 @@ static void checkRelativePosition(const Model &model,
                "position, or leave attention_softcap out");
   bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
   int64_t buckets = model.relative_position().buckets();
-  if (seesAll && (buckets % 2 != 0 || buckets < 4)) {
+  bool someSeeAll = seesAll || model.has_encoder();
+  if (someSeeAll && (buckets % 2 != 0 || buckets < 4)) {
     errors.add(93, field + ".buckets",
                "tokens before and behind have as many buckets each, and at "
                "least two; write an even number from 4 on");
@@ -428,8 +429,21 @@ static void checkBranches(const Model &model, bool layersAreFine,
     }
 }
 
+/// S99.
+static void checkDropout(const Model &model, ConstraintErrors &errors) {
+  if (model.dropout().mlp() > 0 && model.has_moe())
+    errors.add(99, "model.dropout.mlp",
+               "dropout.mlp lies within dense MLPs, and rows of experts have "
+               "none; leave dropout.mlp or moe out");
+  if (model.dropout().final_norm() > 0 && !hasFinalNorm(model))
+    errors.add(99, "model.dropout.final_norm",
+               "no norm follows the last layer; leave dropout.final_norm out, "
+               "or write final_norm: true");
+}
+
 void hocket::spec::checkModel(const Model &model, ConstraintErrors &errors) {
   bool layersAreFine = checkKinds(model, errors);
+  checkDropout(model, errors);
   checkBranches(model, layersAreFine, errors);
   checkHeads(model, errors);
   checkRope(model, "model", errors);

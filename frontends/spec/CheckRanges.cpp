@@ -131,6 +131,8 @@ static constexpr RealRange realRanges[] = {
     {"model.dropout.attention", 0, 1, RealRange::BELOW_MOST},
     {"model.dropout.residual", 0, 1, RealRange::BELOW_MOST},
     {"model.dropout.embedding", 0, 1, RealRange::BELOW_MOST},
+    {"model.dropout.mlp", 0, 1, RealRange::BELOW_MOST},
+    {"model.dropout.final_norm", 0, 1, RealRange::BELOW_MOST},
     {"model.initializer.stddev", 0, 1e3},
     {"model.moe.scale", 0, 1e6, RealRange::ABOVE_LEAST},
     {"model.moe.capacity_factor", 0, 1e6, RealRange::ABOVE_LEAST},

@@ -178,7 +178,8 @@ const ModelRow test::twoStacks = {
 const ModelRow test::twoStacksWithDropout = {
     "TwoStacksDropout",
     RELATIVE "encoder { layers: 2 } kv_heads: 4 tied_embeddings: false "
-             "dropout { attention: 0.1 residual: 0.2 embedding: 0.1 } ",
+             "dropout { attention: 0.1 residual: 0.2 embedding: 0.1 mlp: 0.2 "
+             "final_norm: 0.1 } ",
     "", SPANS};
 const ModelRow test::bertWithDropout = {
     "BertDropout", BERT "dropout { attention: 0.1 residual: 0.2 } ", "",

@@ -57,7 +57,8 @@ Value ModelBuilder::buildEncoder(Value tokens) {
   Stack stack{encoderLayers, encoderPrefix, model.layers()};
   for (int64_t i = 0; i < encoder.layers(); ++i)
     x = callLayer(stack, i, x);
-  x = norm(x, "final_norm");
+  x = dropout(norm(x, "final_norm"), model.dropout().final_norm(),
+              EncoderFinalNormStream, "final_norm.dropout");
   parameters = std::move(decoders);
   return x;
 }

@@ -285,17 +285,20 @@ Value ModelBuilder::activate(Value input, StringRef name,
 
 Value ModelBuilder::buildMlp(Value input, LinearFn linear) {
   xf::ActivationKind activation = activationOf(own().activation());
-  if (!isGated(own().activation()))
-    return linear(activate(linear(input, "up"), "mlp.activation", activation,
-                           "model.activation"),
+  auto down = [&](Value activated) { // S99: there is none within experts.
+    return linear(dropout(activated, own().dropout().mlp(), MlpStream,
+                          "mlp.activation.dropout"),
                   "down");
+  };
+  if (!isGated(own().activation()))
+    return down(activate(linear(input, "up"), "mlp.activation", activation,
+                         "model.activation"));
   Location location = at("mlp.activation", "model.activation");
   auto kind = xf::ActivationKindAttr::get(builder.getContext(), activation);
   Value gate = linear(input, "gate");
   Value up = linear(input, "up");
-  return linear(
-      builder.create<xf::GatedOp>(location, up.getType(), gate, up, kind),
-      "down");
+  return down(
+      builder.create<xf::GatedOp>(location, up.getType(), gate, up, kind));
 }
 
 Value ModelBuilder::buildDenseMlp(Value input) {
@@ -508,7 +511,10 @@ Value ModelBuilder::callLayer(const Stack &stack, int64_t index, Value input) {
 }
 
 Value ModelBuilder::finalNorm(Value input) {
-  return hasFinalNorm(model) ? norm(input, "final_norm") : input;
+  if (!hasFinalNorm(model))
+    return input;
+  return dropout(norm(input, "final_norm"), model.dropout().final_norm(),
+                 FinalNormStream, "final_norm.dropout");
 }
 
 Value ModelBuilder::buildLogits(Value input) {

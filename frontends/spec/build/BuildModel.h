@@ -33,10 +33,10 @@
 ///   func.func @{prefill,decode}(tokens, labels, positions, rows, table)
 /// and the caches of each layer, `cache.layers.{i}.{keys,values}`.
 ///
-/// Random streams: 1 embedding, 2 attention probabilities, 3 the attention
-/// branch, 4 the MLP branch, 5 a router's input; `instance` is the layer. The
-/// random key of a parameter's initial values is its position in the module,
-/// from 1.
+/// Random streams (ModelBuilder.h): 1 embedding, 2 attention probabilities, 3
+/// the attention branch, 4 the MLP branch, 5 a router's input, 9 within an MLP,
+/// 10 behind the last norm; `instance` is the layer. The random key of a
+/// parameter's initial values is its position in the module, from 1.
 ///
 /// Locations name the part ("layers.3.attention.q.weight") and point at the
 /// field of the spec that asked for it.

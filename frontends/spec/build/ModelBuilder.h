@@ -38,6 +38,9 @@ enum DropoutStream : int32_t {
   CrossAttentionStream = 7,
   CrossAttentionBranchStream = 8,
   SequenceHeadStream = 9,
+  MlpStream = 10,
+  FinalNormStream = 11,
+  EncoderFinalNormStream = 12,
 };
 
 class ModelBuilder {
@@ -253,7 +256,7 @@ private:
   bool usesInstance() const {
     return !serving.isOn &&
            (model.dropout().attention() > 0 || model.dropout().residual() > 0 ||
-            model.moe().input_jitter() > 0);
+            model.dropout().mlp() > 0 || model.moe().input_jitter() > 0);
   }
 
   /// The part `name` of the model, asked for by `field`.

@@ -176,6 +176,11 @@ const BadText badTexts[] = {
      "write training.span_corruption { }, or leave encoder out\n"
      "a.textproto:1:1: S94: positions of two stacks are distances; write "
      "position: RELATIVE or NONE"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 encoder { layers: 1 } "
+     "position: RELATIVE\n  relative_position { buckets: 5 } }\n"
+     "training { encoder_sequence_length: 9 span_corruption { } }",
+     "a.textproto:2:23: S93: tokens before and behind have as many buckets "
+     "each, and at least two; write an even number from 4 on"},
     {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 }\n"
      "training { span_corruption { } encoder_sequence_length: 9 }",
      "a.textproto:2:12: S94: corrupted spans are told by a decoder of what an "
@@ -398,6 +403,17 @@ const BadOverride badOverrides[] = {
      "S98: a layer without attention or without a feed-forward branch has "
      "nothing to put beside the other; write branches: SEQUENTIAL, or give "
      "every kind of layer both"},
+    {"model.dropout={mlp: 0.1 final_norm: 1}",
+     "S10: model.dropout.final_norm is 1; write a number of at least 0 and "
+     "below 1"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
+     "bias: false moe { experts: 2 } dropout { mlp: 0.1 } }",
+     "S99: dropout.mlp lies within dense MLPs, and rows of experts have none; "
+     "leave dropout.mlp or moe out"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
+     "final_norm: false dropout { final_norm: 0.1 } }",
+     "S99: no norm follows the last layer; leave dropout.final_norm out, or "
+     "write final_norm: true"},
     {"model.moe={experts: 4 bias_rate: 2}",
      "S10: model.moe.bias_rate is 2; write a number of at least 0 and at most "
      "1"},
