@@ -31,7 +31,7 @@ BINARIES = ("bin/hocket-runtime", "bin/program_times", "test/bin/hal-test",
             "test/bin/kernels_cuda_device_test")  # fmt: skip
 GLIBC = re.compile(r"(lib(c|m|dl|rt|pthread|resolv)|ld-linux.*|linux-vdso)\.so")
 BASE = re.compile(r"lib(stdc\+\+|gcc_s)\.so")
-TOKENS, LEAST_VOCABULARY = 400_000, 32000
+TOKENS, LEAST_VOCABULARY = 200_000, 32000
 MOVED_RUNS = 4
 
 

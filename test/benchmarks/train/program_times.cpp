@@ -64,6 +64,7 @@ private:
   Status measureOneExpert(const program::Library &grouped, json &row);
   Status measureCopy();
   Status setIntegers(const program::Instruction &instruction);
+  uint64_t experts() const;
   std::vector<int32_t> evenRanges(const program::Library &grouped) const;
   StatusOr<double> timeOf(const Work &work, bool cold);
   StatusOr<double> roundOf(const Work &work, uint64_t calls);
@@ -135,6 +136,15 @@ static bool isOfExperts(const program::Library &call) {
   return call.op().starts_with("grouped_linear");
 }
 
+/// Of the program; 1 where it has none.
+uint64_t ProgramTimes::experts() const {
+  for (const auto &sequence : role.sequences())
+    for (const auto &instruction : sequence.instructions())
+      if (instruction.has_library() && isOfExperts(instruction.library()))
+        return uint64_t(instruction.library().integers(4));
+  return 1;
+}
+
 /// Where in its run each segment of experts' rows begins, and how many it has
 /// (kernels/reference/Experts.h, GroupShape).
 std::vector<int32_t>
@@ -156,6 +166,9 @@ Status ProgramTimes::setIntegers(const program::Instruction &instruction) {
   constexpr uint64_t few = 256;
   uint64_t limit = std::min({few, uint64_t(program.model().vocab_size()),
                              uint64_t(program.model().sequence_length())});
+  const std::string &op = instruction.library().op();
+  if (op.starts_with("expert_") || op.starts_with("router_"))
+    limit = std::min(limit, experts());
   for (uint32_t buffer : instruction.library().buffers()) {
     if (role.buffers(int(buffer)).dtype() != program::I32)
       continue;
