@@ -142,6 +142,12 @@ LogicalResult GatedGradientOp::verify() {
   return checkSameType(*this, 12, "up_grad", getUpGrad(), getGate());
 }
 
+LogicalResult GatherChoicesGradientOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  return checkQuestions(*this, getResult(), getGrad());
+}
+
 LogicalResult RowGateGradientOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkRowGate(*this, getInput(), getGate())) ||

@@ -354,6 +354,29 @@ LogicalResult hocket::xf::checkRowGate(Operation *op, Value input, Value gate) {
   return checkShape(op, 110, "gate", gate, rows);
 }
 
+LogicalResult hocket::xf::checkQuestions(Operation *op, Value narrow,
+                                         Value wide) {
+  SmallVector<int64_t> rows(shapeOf(wide));
+  if (rows.size() != 3)
+    return op->emitOpError("X123: choices of sequences are [B, S, C]");
+  int64_t choices = std::exchange(rows.back(), 1);
+  if (failed(checkShape(op, 123, "what each sequence has", narrow, rows)) ||
+      failed(checkElement(op, 123, "what each sequence has", narrow,
+                          elementOf(wide))))
+    return failure();
+  if (choices < 2 || rows[0] % choices != 0)
+    return op->emitOpError("X123: ")
+           << rows[0] << " sequences are no questions of " << choices
+           << " choices each";
+  return success();
+}
+
+LogicalResult GatherChoicesOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  return checkQuestions(*this, getInput(), getResult());
+}
+
 LogicalResult RowGateOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkRowGate(*this, getInput(), getGate())))

@@ -72,6 +72,11 @@ mlir::LogicalResult checkCap(mlir::Operation *op, double cap);
 mlir::LogicalResult checkRowGate(mlir::Operation *op, mlir::Value input,
                                  mlir::Value gate);
 
+/// X123: `wide`, [B, S, C], has the numbers of the choices in `narrow`,
+/// [B, S, 1], and B is of whole questions of C sequences.
+mlir::LogicalResult checkQuestions(mlir::Operation *op, mlir::Value narrow,
+                                   mlir::Value wide);
+
 /// The two 8-bit types.
 inline bool isF8(mlir::Type element) {
   return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(element);

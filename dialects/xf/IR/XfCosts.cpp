@@ -198,6 +198,8 @@ OpCost GatedOp::getCost() {
 OpCost GatedGradientOp::getCost() {
   return elementwise(*this, getGate(), 2 * activationFlops(getKind()) + 3);
 }
+OpCost GatherChoicesOp::getCost() { return costOf(*this, 0); }
+OpCost GatherChoicesGradientOp::getCost() { return costOf(*this, 0); }
 OpCost RowGateOp::getCost() { return elementwise(*this, getInput(), 1); }
 OpCost RowGateGradientOp::getCost() {
   return elementwise(*this, getInput(), 3);

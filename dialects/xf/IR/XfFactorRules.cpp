@@ -280,6 +280,22 @@ FactorRule RowGateGradientOp::getFactorRule() {
   return rowGateRule(*this, getInput());
 }
 
+/// Ranks have whole questions.
+static FactorRule choicesRule(Value from, Value to) {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(from).drop_back());
+  return b.operand(with(rows, b.whole(shapeOf(from).back())))
+      .result(with(rows, b.whole(shapeOf(to).back())))
+      .rule;
+}
+
+FactorRule GatherChoicesOp::getFactorRule() {
+  return choicesRule(getInput(), getResult());
+}
+FactorRule GatherChoicesGradientOp::getFactorRule() {
+  return choicesRule(getGrad(), getResult());
+}
+
 FactorRule NormGradientOp::getFactorRule() {
   RuleBuilder b;
   TensorFactors rows =

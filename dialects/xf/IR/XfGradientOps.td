@@ -206,6 +206,20 @@ def Xf_RowGateGradientOp : Xf_Op<"row_gate_gradient"> {
   let results = (outs Xf_Tensor:$input_grad, Xf_Tensor:$gate_grad);
 }
 
+def Xf_GatherChoicesGradientOp : Xf_Op<"gather_choices_gradient"> {
+  let summary = "gradient of numbers that stand side by side";
+  let description = [{
+    `result[q C + c, s, 0] = grad[q C, s, c]`: what the first sequence of a question
+    has of each choice. What the others have is passed over.
+
+    ```mlir
+    %dx = xf.gather_choices_gradient %dy : (tensor<8x16x4xf32>) -> tensor<8x16x1xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad);
+  let results = (outs Xf_Tensor:$result);
+}
+
 def Xf_CrossEntropyGradientOp : Xf_Op<"cross_entropy_gradient",
     [AttrSizedOperandSegments]> {
   let summary = "gradient of the cross-entropy by the logits";

@@ -275,6 +275,13 @@ SmallVector<Value> GatedOp::buildGradient(OpBuilder &builder,
   return SmallVector<Value>(gradient.getResults());
 }
 
+SmallVector<Value> GatherChoicesOp::buildGradient(OpBuilder &builder,
+                                                  ValueRange grads) {
+  return {builder.create<GatherChoicesGradientOp>(
+      getLoc(), getInput().getType(),
+      matching(builder, grads[0], getResult()))};
+}
+
 SmallVector<Value> RowGateOp::buildGradient(OpBuilder &builder,
                                             ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());

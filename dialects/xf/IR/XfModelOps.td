@@ -295,6 +295,22 @@ def Xf_RowGateOp : Xf_ModelOp<"row_gate"> {
   let results = (outs Xf_Tensor:$result);
 }
 
+def Xf_GatherChoicesOp : Xf_ModelOp<"gather_choices"> {
+  let summary = "the numbers of a question's choices side by side";
+  let description = [{
+    Consecutive sequences are the choices of a question, as many as the result's last
+    dim C, and `input` has a number for each of their positions. The first sequence
+    gets the numbers of all: `result[q C, s, c] = input[q C + c, s, 0]`. The others
+    get zeros, so that labels of -1 leave them out of a loss.
+
+    ```mlir
+    %y = xf.gather_choices %x : (tensor<8x16x1xf32>) -> tensor<8x16x4xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input);
+  let results = (outs Xf_Tensor:$result);
+}
+
 def Xf_DropoutOp : Xf_ModelOp<"dropout", [AttrSizedOperandSegments]> {
   let summary = "drops elements at random, or scales them";
   let description = [{

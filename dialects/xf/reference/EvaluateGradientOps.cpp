@@ -245,6 +245,21 @@ LogicalResult GatedGradientOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
+LogicalResult GatherChoicesGradientOp::evaluate(EvaluationContext &,
+                                                Tensors operands,
+                                                Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t rows = result.dim(0), positions = result.dim(1),
+          choices = operands[0].dim(2);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t s = 0; s < positions; ++s)
+      result[row * positions + s] =
+          operands[0][((row - row % choices) * positions + s) * choices +
+                      row % choices];
+  results.push_back(std::move(result));
+  return success();
+}
+
 LogicalResult RowGateGradientOp::evaluate(EvaluationContext &, Tensors operands,
                                           Results &results) {
   ReferenceTensor input = operands[0], gate = operands[2];

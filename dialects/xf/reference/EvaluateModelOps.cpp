@@ -185,6 +185,19 @@ LogicalResult GatedOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
+LogicalResult GatherChoicesOp::evaluate(EvaluationContext &, Tensors operands,
+                                        Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t rows = result.dim(0), positions = result.dim(1),
+          choices = result.dim(2);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t s = 0; s < positions; ++s)
+      result[((row - row % choices) * positions + s) * choices +
+             row % choices] = operands[0][row * positions + s];
+  results.push_back(std::move(result));
+  return success();
+}
+
 LogicalResult RowGateOp::evaluate(EvaluationContext &, Tensors operands,
                                   Results &results) {
   ReferenceTensor result = operands[0];

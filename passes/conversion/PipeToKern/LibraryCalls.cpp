@@ -107,6 +107,79 @@ Values lower(OpBuilder &builder, xf::PadRowsOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Moves numbers of [B, S, C] and [B, S, 1] by the calls that put shards
+/// together and take them apart: with B, or S, or C in the place of devices.
+class Choices {
+public:
+  Choices(OpBuilder &builder, Operation *op, Value wide)
+      : builder(builder), op(op), type(cast<RankedTensorType>(wide.getType())),
+        rows(type.getDimSize(0)), positions(type.getDimSize(1)),
+        choices(type.getDimSize(2)), questions(rows / choices),
+        block(positions * choices) {}
+
+  Value gather(Value narrow) {
+    Value moved = call("gather_shards", narrow, rows, positions, 1,
+                       {positions, questions, choices});
+    moved = call("gather_shards", moved, positions, questions, choices,
+                 {questions, block});
+    // Zeros for the other sequences of each question.
+    moved = call("scatter_shards", moved, choices, questions, block,
+                 {choices, questions, block}, block);
+    return call("gather_shards", moved, choices, questions, block,
+                type.getShape());
+  }
+
+  Value scatter(Value wide, Type result) {
+    // Of the first sequence of each question.
+    Call first{"slice_shard",
+               {wide},
+               {of({questions, block})},
+               {dtypeOf(type), questions, block, choices * block}};
+    first.scalars = {builder.create<arith::ConstantIntOp>(op->getLoc(), 0, 32)};
+    Value moved = buildCall(builder, op, first).front();
+    moved = call("scatter_shards", moved, positions, questions, choices,
+                 {positions, questions, choices});
+    return call("scatter_shards", moved, rows, positions, 1,
+                cast<RankedTensorType>(result).getShape());
+  }
+
+private:
+  RankedTensorType of(ArrayRef<int64_t> shape) const {
+    return RankedTensorType::get(shape, type.getElementType());
+  }
+  /// `all`: numbers of a row, where that is not a shard of each device.
+  Value call(StringRef name, Value operand, int64_t devices, int64_t outer,
+             int64_t shard, ArrayRef<int64_t> shape, int64_t all = 0) {
+    return buildCall(builder, op,
+                     {name,
+                      {operand},
+                      {of(shape)},
+                      {dtypeOf(type), devices, outer, shard,
+                       all ? all : devices * shard}})
+        .front();
+  }
+
+  OpBuilder &builder;
+  Operation *op;
+  RankedTensorType type;
+  int64_t rows, positions, choices, questions, block;
+};
+} // namespace
+
+Values lower(OpBuilder &builder, xf::GatherChoicesOp op) {
+  return {Choices(builder, op, op.getResult()).gather(op.getInput())};
+}
+
+Values lower(OpBuilder &builder, xf::GatherChoicesGradientOp op) {
+  return {Choices(builder, op, op.getGrad())
+              .scatter(op.getGrad(), op.getResult().getType())};
+}
+
+//===----------------------------------------------------------------------===//
 // Blocks of 8 bits
 //===----------------------------------------------------------------------===//
 

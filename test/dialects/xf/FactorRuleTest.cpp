@@ -201,6 +201,9 @@ static const RuleCase ruleCases[] = {
      "(tensor<2x3x2xf32>, tensor<2x3x2xi32>)",
      "([a, b, c], [a, c]) -> ([a, b, d], [a, b, d]) {a=2, b=3, c=8 whole, "
      "d=2 whole}"},
+    {"%x: tensor<6x3x1xf32>",
+     "xf.gather_choices(%x) : (tensor<6x3x1xf32>) -> tensor<6x3x2xf32>",
+     "([a, b, c]) -> ([a, b, d]) {a=6, b=3, c=1 whole, d=2 whole}"},
     {"%l: tensor<2x3x8xf32>",
      "xf.sinkhorn(%l) : (tensor<2x3x8xf32>) -> tensor<2x8xf32>",
      "([a, b, c]) -> ([a, c]) {a=2, b=3 whole, c=8 whole}"},

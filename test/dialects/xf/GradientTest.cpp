@@ -250,6 +250,8 @@ static const GradientCase gradientCases[] = {
     {"row_gate", "%x: tensor<3x5xf64>, %g: tensor<3x1xf64>",
      "xf.row_gate %x, %g : (tensor<3x5xf64>, tensor<3x1xf64>) -> "
      "tensor<3x5xf64>"},
+    {"gather_choices", "%x: tensor<6x2x1xf64>",
+     "xf.gather_choices %x : (tensor<6x2x1xf64>) -> tensor<6x2x3xf64>"},
     {"causal_conv", "%x: tensor<2x5x3xf64>, %w: tensor<3x4xf64>",
      "xf.causal_conv %x, %w : (tensor<2x5x3xf64>, tensor<3x4xf64>) -> "
      "tensor<2x5x3xf64>"},

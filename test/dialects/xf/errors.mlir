@@ -235,6 +235,30 @@ func.func @f(%x: tensor<3x4xf32>, %g: tensor<3x4xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<6x3x1xf32>) {
+  // expected-error @+1 {{X123: 6 sequences are no questions of 4 choices each}}
+  %y = xf.gather_choices %x : (tensor<6x3x1xf32>) -> tensor<6x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<6x3xf32>) {
+  // expected-error @+1 {{X123: what each sequence has has shape [6, 3], expected [6, 3, 1]}}
+  %y = xf.gather_choices %x : (tensor<6x3xf32>) -> tensor<6x3x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<6x4xf32>) {
+  // expected-error @+1 {{X123: choices of sequences are [B, S, C]}}
+  %y = xf.gather_choices_gradient %x : (tensor<6x4xf32>) -> tensor<6x1xf32>
+  return
+}
+
+// -----
+
 func.func @f(%g: tensor<3x4xf32>, %u: tensor<4xf32>) {
   // expected-error @+1 {{X12: up has shape [4], expected [3, 4]}}
   %y = xf.gated %g, %u {kind = #xf.activation_kind<silu>} : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>

@@ -84,6 +84,15 @@ func.func @row_gate(%x: tensor<4x8x64xf32>, %g: tensor<4x8x1xf32>) {
   return
 }
 
+// CHECK-LABEL: func @gather_choices(
+// CHECK: xf.gather_choices {{.*}}: (tensor<8x16x1xf32>) -> tensor<8x16x4xf32>
+func.func @gather_choices(%x: tensor<8x16x1xf32>) {
+  %y = xf.gather_choices %x : (tensor<8x16x1xf32>) -> tensor<8x16x4xf32>
+  // CHECK: xf.gather_choices_gradient {{.*}}: (tensor<8x16x4xf32>) -> tensor<8x16x1xf32>
+  %dx = xf.gather_choices_gradient %y : (tensor<8x16x4xf32>) -> tensor<8x16x1xf32>
+  return
+}
+
 // CHECK-LABEL: func @dropout(
 // CHECK: xf.dropout {{.*}}: (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
 func.func @dropout(%x: tensor<4x64xf32>, %layer: i32) {

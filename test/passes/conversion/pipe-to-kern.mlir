@@ -114,6 +114,20 @@ func.func @row_gate(%x: tensor<4x8xbf16>, %g: tensor<4x1xbf16>) -> (tensor<4x8xb
   return %1, %2 : tensor<4x8xbf16>, tensor<4x1xbf16>
 }
 
+// CHECK-LABEL: func.func @choices
+func.func @choices(%x: tensor<6x4x1xbf16>) -> tensor<6x4x1xbf16> {
+  // CHECK: kern.library "gather_shards"(%{{.*}}) {floats = array<f64>, integers = array<i64: {{[0-9]+}}, 6, 4, 1, 6>
+  // CHECK: kern.library "gather_shards"{{.*}} 4, 2, 3, 12>
+  // CHECK: kern.library "scatter_shards"{{.*}} 3, 2, 12, 12>
+  // CHECK: kern.library "gather_shards"{{.*}} 3, 2, 12, 36>
+  %0 = xf.gather_choices %x : (tensor<6x4x1xbf16>) -> tensor<6x4x3xbf16>
+  // CHECK: kern.library "slice_shard"{{.*}} 2, 12, 36>
+  // CHECK: kern.library "scatter_shards"{{.*}} 4, 2, 3, 12>
+  // CHECK: kern.library "scatter_shards"{{.*}} 6, 4, 1, 6>
+  %1 = xf.gather_choices_gradient %0 : (tensor<6x4x3xbf16>) -> tensor<6x4x1xbf16>
+  return %1 : tensor<6x4x1xbf16>
+}
+
 // CHECK-LABEL: func.func @state_space
 func.func @state_space(%x: tensor<1x6x4xbf16>, %w: tensor<4x2xbf16>, %i: tensor<1x6x2x2xbf16>, %d: tensor<1x6x2xbf16>, %b: tensor<1x6x1x4xbf16>, %n: tensor<2xf32>) -> tensor<2xf32> {
   // CHECK: kern.library "causal_conv"(%{{.*}}, %{{.*}}) {floats = array<f64>, integers = array<i64: 2, 1, 6, 4, 2>
