@@ -10,6 +10,7 @@
 #include "frontends/FrontEnd.h"
 #include "frontends/spec/model/BatchGrowth.h"
 #include "frontends/spec/model/DataSources.h"
+#include "frontends/spec/model/Sizes.h"
 #include "runtime/data/samples/RunSamples.h"
 #include "runtime/data/samples/ShowSamples.h"
 #include "runtime/tools/command_line/CommandLine.h"
@@ -57,12 +58,14 @@ openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
   }
   if (training.has_classification()) {
     const spec::Classification &classes = training.classification();
-    options.classes = {.cls = static_cast<int32_t>(classes.cls_token()),
-                       .sep = static_cast<int32_t>(classes.sep_token()),
-                       .pad = static_cast<int32_t>(classes.pad_token()),
-                       .classes = static_cast<uint64_t>(spec.model().classes()),
-                       .batch =
-                           static_cast<uint64_t>(training.global_batch_size())};
+    options.classes = {
+        .cls = static_cast<int32_t>(classes.cls_token()),
+        .sep = static_cast<int32_t>(classes.sep_token()),
+        .pad = static_cast<int32_t>(classes.pad_token()),
+        .classes = static_cast<uint64_t>(spec::classValues(spec.model())),
+        .sequences =
+            static_cast<uint64_t>(spec::sequencesOfQuestion(spec.model())),
+        .batch = static_cast<uint64_t>(training.global_batch_size())};
   }
   if (training.has_span_corruption()) {
     const spec::SpanCorruption &spans = training.span_corruption();

@@ -68,14 +68,39 @@ static void checkClasses(const Spec &spec, ConstraintErrors &errors) {
                  "tells classes; write model.classes, or leave it out");
     return;
   }
+  const std::string name = model.has_choices() ? "choices" : "classes";
   if (model.attention_mask() != Model::BIDIRECTIONAL)
-    errors.add(110, "model.classes",
-               "the first token sees no other under a causal mask; leave "
-               "classes out, or write attention_mask: BIDIRECTIONAL");
+    errors.add(110, "model." + name,
+               "the first token sees no other under a causal mask; leave " +
+                   name + " out, or write attention_mask: BIDIRECTIONAL");
   if (spec.training().has_masked_lm())
     errors.add(110, "training.masked_lm",
-               "with model.classes there is no head of tokens to learn masked "
-               "ones; leave training.masked_lm out, or classes");
+               "with model." + name +
+                   " there is no head of tokens to learn masked ones; leave "
+                   "training.masked_lm out, or " +
+                   name);
+  if (model.has_choices() && model.has_classes())
+    errors.add(114, "model.choices",
+               "a sequence is of a class, or is a choice; leave model.classes "
+               "or model.choices out");
+}
+
+/// S114: sequences that are computed together are whole questions.
+static void checkQuestions(const Spec &spec, ConstraintErrors &errors) {
+  const Model &model = spec.model();
+  int64_t sequences = spec.training().micro_batch_size();
+  if (!model.has_choices())
+    return;
+  if (sequences % model.choices() != 0)
+    errors.add(114, "training.micro_batch_size",
+               "training.micro_batch_size is " + std::to_string(sequences) +
+                   " sequences, and a question has " +
+                   std::to_string(model.choices()) +
+                   " (model.choices); write a multiple of that");
+  if (model.has_moe())
+    errors.add(114, "model.moe",
+               "losses of routers are of single sequences; leave model.moe or "
+               "model.choices out");
 }
 
 /// S111: parts of a head of tokens, where there is none.
@@ -91,8 +116,9 @@ static void checkNoTokenHead(const Model &model, ConstraintErrors &errors) {
     if (isThere)
       errors.add(111, std::string("model.") + name,
                  std::string(name) +
-                     " is about a head of tokens, and with model.classes there "
-                     "is none; leave it out");
+                     " is about a head of tokens, and with model." +
+                     (model.has_choices() ? "choices" : "classes") +
+                     " there is none; leave it out");
 }
 
 /// S81.
@@ -159,6 +185,7 @@ void hocket::spec::checkEncoder(const Spec &spec, ConstraintErrors &errors) {
   checkObjective(spec, errors);
   checkEnds(spec.model(), errors);
   checkClasses(spec, errors);
+  checkQuestions(spec, errors);
   if (tellsClasses(spec.model()))
     checkNoTokenHead(spec.model(), errors);
   if (spec.training().has_masked_lm())

@@ -96,6 +96,7 @@ static constexpr IntegerRange integerRanges[] = {
     {"training.classification.sep_token", 0, manyTokens - 2},
     {"training.classification.pad_token", 0, manyTokens - 2},
     {"model.classes", 2, 1 << 16},
+    {"model.choices", 2, 26},
     {"training.loss_scale.growth_interval", 1, manySteps},
     {"training.lora.rank", 1, 1 << 16},
     {"training.validation.interval", 0, manySteps},

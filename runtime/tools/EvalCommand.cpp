@@ -209,18 +209,19 @@ static Status readFramed(const data::SampleSource &source, uint64_t number,
   return okStatus();
 }
 
-/// Of one epoch of labelled texts the first `most`; 0: all.
+/// Of one epoch of labelled texts the first `most`, 0: all; each with all
+/// `sequences` that a question has.
 static StatusOr<std::vector<ScoreRequest>>
-labelledSamples(const data::SampleSource &source, uint64_t most) {
+labelledSamples(const data::SampleSource &source, uint64_t most,
+                uint64_t sequences) {
   std::vector<ScoreRequest> requests;
   for (uint64_t i = 0; i < source.epochSize(); ++i) {
-    ScoreRequest request;
-    HOCKET_RETURN_IF_ERROR(readFramed(source, i, request));
-    if (request.labels.front() < 0) // It fills the last step.
-      continue;
-    requests.push_back(std::move(request));
-    if (requests.size() == most)
+    if (most > 0 && i / sequences == most)
       break;
+    HOCKET_ASSIGN_OR_RETURN(auto texts, source.segments(i));
+    if (texts.empty()) // It fills the last step.
+      continue;
+    HOCKET_RETURN_IF_ERROR(readFramed(source, i, requests.emplace_back()));
   }
   return requests;
 }
@@ -231,8 +232,9 @@ static ClassAccuracy classAccuracy(std::vector<std::string> names,
                                    const std::vector<Scores> &answers) {
   ClassAccuracy classes(std::move(names));
   for (size_t i = 0; i < requests.size(); ++i)
-    classes.add(size_t(requests[i].labels.front()),
-                answers[i].likeliest.front());
+    if (requests[i].labels.front() >= 0) // Of a question the first sequence.
+      classes.add(size_t(requests[i].labels.front()),
+                  answers[i].likeliest.front());
   return classes;
 }
 
@@ -257,7 +259,8 @@ samplesOf(const LossArguments &arguments, const program::Program &program,
       data::openRunSamples(dataOf(arguments, program), options, run, split));
   classNames = source->classNames();
   if (source->epochSize() > 0)
-    return labelledSamples(*source, arguments.samples.value_or(0));
+    return labelledSamples(*source, arguments.samples.value_or(0),
+                           program.training().classification().sequences());
   uint64_t wanted =
       arguments.samples.value_or(program.training().valid_batches() *
                                  program.training().global_batch_size());
@@ -312,8 +315,10 @@ static Status runLoss(LossArguments &arguments) {
     for (const Scores &scores : answers)
       *report.right += uint64_t(std::ranges::count(scores.likeliest, true));
   }
-  if (!names.empty())
+  if (!names.empty()) {
     report.classes = classAccuracy(std::move(names), requests, answers);
+    report.samples = report.classes->samples();
+  }
   if (arguments.each) {
     report.requests = std::move(requests);
     report.answers = std::move(answers);

@@ -39,6 +39,7 @@ hocket::datasetOptionsOf(const program::Program &program, uint64_t seed) {
                        .sep = int32_t(classes.sep_token()),
                        .pad = int32_t(classes.pad_token()),
                        .classes = classes.classes(),
+                       .sequences = classes.sequences(),
                        .batch = program.training().global_batch_size()};
   }
   if (program.training().has_span_corruption()) {

@@ -90,6 +90,13 @@ std::vector<PlanCase> casesOfDocuments() {
        "Auto", "Pp2Dp2Tp2Chunks"});
   add(bertClasses, contextPlans(), {"Cp2", "Cp4Ring", "Dp2Cp2AllToAll"});
   add(bertClassesWithDropout, dropoutPlans(), {});
+  // Microbatches of 3, 6 or 12 sequences, for questions have three.
+  add(bertChoices, inMicrobatches, {"By6InFull"});
+  add(bertChoices, densePlans(),
+      {"Dp2", "Dp2Zero1", "Dp4Tp4SpZero3", "Tp4Sp", "GPipe", "Interleaved",
+       "ZeroBubbleH1", "DualPipeV", "HeadAlone", "Auto", "Selective",
+       "Dp2Tp4Zero3"});
+  add(bertChoices, contextPlans(), {"Cp2", "Dp2Cp2AllToAll"});
   return all;
 }
 

@@ -150,6 +150,7 @@ std::vector<Kind> kinds() {
       {&bert, contextPlans(), {"Cp2AllToAll", "Pp2Cp2Ring"}},
       {&bertWithDropout, dropoutPlans(), {"Dp2Tp2Full"}},
       {&bertClasses, densePlans(), {"Pp2Dp2Tp2"}},
+      {&bertChoices, densePlans(), {"Dp2Tp4Zero3"}},
   };
   all.push_back({&gpt, {&one, 1}, {}});
   // Among these four, every way to keep the load of experts even.

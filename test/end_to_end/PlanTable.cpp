@@ -166,6 +166,13 @@ const ModelRow test::bertClassesWithDropout = {
     "BertClassesDropout",
     CLASSES "dropout { attention: 0.1 residual: 0.2 embedding: 0.1 } ", "",
     FRAMED};
+// A bias of the head moves all choices alike: its gradient is rounding.
+const ModelRow test::bertChoices = {
+    "BertChoices",
+    "layers: 4 hidden: 32 heads: 4 ffn: 72 vocab_size: 61 max_positions: 16 "
+    "bias: false attention_mask: BIDIRECTIONAL token_types: 2 "
+    "embedding_norm: true choices: 3 dropout { residual: 0.1 } ",
+    "", FRAMED};
 const ModelRow test::relativeBert = {
     "RelativeBert", RELATIVE "attention_mask: BIDIRECTIONAL ", "", MASKED};
 // Both sequences have padding.

@@ -63,7 +63,7 @@ extern const ModelRow stateSpace, oneGroup;
 /// Encoders, trained on masked tokens of sentences and on their order: BERT,
 /// and the same with Megatron's norms and dropout.
 extern const ModelRow bert, bertWithDropout;
-extern const ModelRow bertClasses, bertClassesWithDropout;
+extern const ModelRow bertClasses, bertClassesWithDropout, bertChoices;
 /// The same without types of tokens, positions being distances.
 extern const ModelRow relativeBert;
 

@@ -144,9 +144,10 @@ void TrainedPlans::train(const SharedProgram &program,
   // The compiler has said why.
   ASSERT_GT(program->roles_size(), 0);
   const program::TrainingInfo &training = program->training();
-  options.data = {training.has_masked_lm()        ? sentences()
-                  : training.has_classification() ? labelled()
-                                                  : tokens()};
+  options.data = {training.has_masked_lm()                    ? sentences()
+                  : training.classification().sequences() > 1 ? questions()
+                  : training.has_classification()             ? labelled()
+                                                              : tokens()};
   // Runs of one name follow each other.
   options.overwrite = !options.saveDir.empty() || !options.logFile.empty();
   std::mutex mutex;

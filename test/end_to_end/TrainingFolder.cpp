@@ -22,15 +22,17 @@ void TrainingFolder::SetUp() {
   fs::create_directories(folder);
   write(tokens(), [](int) { return 1 << 20; });
   write(sentences(), [](int number) { return 2 + number * number % 7; });
-  writeLabelled();
+  writeLabelled(labelled(), 40, 2);
+  writeLabelled(questions(), 14, 4);
 }
 
-void TrainingFolder::writeLabelled() const {
-  auto writer = data::TokenFileWriter::create(labelled(), data::TokenType::U16);
+void TrainingFolder::writeLabelled(const std::string &prefix, int documents,
+                                   int texts) const {
+  auto writer = data::TokenFileWriter::create(prefix, data::TokenType::U16);
   ASSERT_TRUE(writer.ok()) << writer.status().message();
-  data::DocumentClasses classes{{"a", "b", "c"}, false, {}};
-  for (int document = 0; document < 40; ++document) {
-    for (int text = 0; text < 2; ++text) {
+  data::DocumentClasses classes{{"a", "b", "c"}, texts > 2, {}};
+  for (int document = 0; document < documents; ++document) {
+    for (int text = 0; text < texts; ++text) {
       std::string bytes;
       int length = 1 + (document * (text + 3)) % 11;
       for (int i = 0; i < length; ++i) {
@@ -45,7 +47,7 @@ void TrainingFolder::writeLabelled() const {
   }
   Status status = writer->finish();
   ASSERT_TRUE(status.ok()) << status.message();
-  status = data::writeClassFile(labelled(), classes);
+  status = data::writeClassFile(prefix, classes);
   ASSERT_TRUE(status.ok()) << status.message();
 }
 

@@ -16,18 +16,20 @@ namespace hocket::test {
 /// A test with an empty folder of its own that holds token files under
 /// tokens(): documents of growing length, of ids below `vocabulary`. Under
 /// sentences() they are cut into sentences of 2 to 8 tokens. Under labelled()
-/// there are 40 pairs of texts of three classes.
+/// there are 40 pairs of texts of three classes, and under questions() 14 with
+/// three choices.
 class TrainingFolder : public testing::Test {
 protected:
   void SetUp() override;
   void TearDown() override;
   void write(const std::string &prefix,
              const std::function<int(int)> &lengthOf) const;
-  void writeLabelled() const;
+  void writeLabelled(const std::string &prefix, int documents, int texts) const;
 
   std::string tokens() const { return folder + "/tokens"; }
   std::string sentences() const { return folder + "/sentences"; }
   std::string labelled() const { return folder + "/labelled"; }
+  std::string questions() const { return folder + "/questions"; }
 
   std::string folder;
   int vocabulary = 29;

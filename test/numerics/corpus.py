@@ -63,6 +63,21 @@ def write_classes(prefix, vocabulary, classes):
     token_files.write_classes(prefix, [f"class{i}" for i in range(classes)], labels)
 
 
+def write_choices(prefix, vocabulary, choices):
+    """Questions: of document i a text that all choices share, and one for each. They
+    do not fill whole steps of an epoch."""
+    questions, labels = [], []
+    for number, document in enumerate(documents(vocabulary)):
+        if number >= PAIRS // choices:
+            break
+        texts = list(sentences(document, 100 + number))[: 1 + choices]
+        questions.append(texts)
+        labels.append(texts[0][0] % choices)
+    token_files.write_sentences(prefix, questions)
+    names = [chr(ord("A") + i) for i in range(choices)]
+    token_files.write_classes(prefix, names, labels, choices=True)
+
+
 def write_sentences(prefix, vocabulary):
     """The same with one sequence a sentence."""
     all_of_them = enumerate(documents(vocabulary))

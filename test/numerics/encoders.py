@@ -11,6 +11,10 @@ def loss(model, weights, batch):
     first tokens alone."""
     model.lengths = batch.lengths
     x = model.hidden_states(weights, batch.tokens, batch.types)
+    if model.config.choices:  # One number a sequence, one label a question.
+        told = told_by_first(model, x, weights, "class_head")
+        labels = batch.labels[:: model.config.choices, 0]
+        return summed(told.reshape(-1, model.config.choices), labels) / batch.count
     if model.config.classes:
         told = told_by_first(model, x, weights, "class_head")
         return summed(told, batch.labels[:, 0]) / batch.count

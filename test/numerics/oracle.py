@@ -76,7 +76,7 @@ class Config:
         self.head_transform = get("head_transform", False)
         self.head_bias = get("head_bias", False)
         self.sentence_head = get("sentence_head", False)
-        self.classes = get("classes", 0)
+        self.classes, self.choices = get("classes", 0), get("choices", 0)
 
         self.kinds = [self.kind_of(i) for i in range(self.layers)]
 
@@ -213,9 +213,9 @@ def parameter_shapes(config):
     if c.sentence_head:
         add("pooler", (c.hidden, c.hidden), c.bias)
         add("sentence_head", (2, c.hidden), c.bias)
-    if c.classes:
+    if c.classes or c.choices:
         add("pooler", (c.hidden, c.hidden), c.bias)
-        add("class_head", (c.classes, c.hidden), c.bias)
+        add("class_head", (c.classes or 1, c.hidden), c.bias)
     return shapes
 
 

@@ -103,9 +103,10 @@ class Run:
         self.masked = "BIDIRECTIONAL" in text
         self.spans = "encoder {" in text
         self.classes = self.number(text, "classes:")
+        self.choices = self.number(text, "choices:")
         schedule = SCHEDULE
         if self.masked:
-            schedule += CLASSES if self.classes else MASKED
+            schedule += CLASSES if self.classes or self.choices else MASKED
         if self.spans:
             schedule += SPANS
         self.adamw.write_text(text + schedule + ADAMW)
@@ -114,6 +115,8 @@ class Run:
         vocabulary = self.number(text, "vocab_size:")
         if self.classes:
             corpus.write_classes(self.data, vocabulary, self.classes)
+        elif self.choices:
+            corpus.write_choices(self.data, vocabulary, self.choices)
         elif self.masked:
             corpus.write_sentences(self.data, vocabulary)
         else:

@@ -85,6 +85,7 @@ void emitClassification(Fields from,
   to.set_sep_token(uint32_t(from.integer("sep_token")));
   to.set_pad_token(uint32_t(from.integer("pad_token")));
   to.set_classes(from.integer("classes"));
+  to.set_sequences(from.integer("sequences"));
 }
 
 void emitSpanCorruption(Fields from,

@@ -561,8 +561,14 @@ Value ModelBuilder::buildSequenceLoss(Value input, const SequenceHead &head,
   if (tellsClasses(model)) // Pretraining has none.
     pooled = dropout(pooled, model.dropout().residual(), SequenceHeadStream,
                      "pooler.dropout");
-  return crossEntropy(linear(pooled, head.name, head.outputs), labels, count,
-                      head.outputs, location);
+  Value logits = linear(pooled, head.name, head.outputs);
+  int64_t values = head.outputs;
+  if (model.has_choices()) {
+    values = model.choices();
+    logits = builder.create<xf::GatherChoicesOp>(
+        at("choices", head.field), tensor({batch, sequence, values}), logits);
+  }
+  return crossEntropy(logits, labels, count, values, location);
 }
 
 /// Of what the model tells: tokens and the order of two texts, or classes.

@@ -153,7 +153,8 @@ static DictionaryAttr classificationAttr(const Spec &spec, Builder &builder) {
       whole("cls_token", frame.cls_token()),
       whole("sep_token", frame.sep_token()),
       whole("pad_token", frame.pad_token()),
-      whole("classes", spec.model().classes()),
+      whole("classes", classValues(spec.model())),
+      whole("sequences", sequencesOfQuestion(spec.model())),
   });
 }
 
@@ -262,8 +263,8 @@ void spec::buildTraining(const Spec &spec, OpBuilder &builder,
   MLIRContext *context = builder.getContext();
   builder.create<xf::TrainingOp>(
       location, builder.getStringAttr(spec.name()),
-      // One sequence at a time, as the functions have it.
-      builder.getI64IntegerAttr(1),
+      // One question at a time, as the functions have it.
+      builder.getI64IntegerAttr(sequencesOfQuestion(spec.model())),
       builder.getI64IntegerAttr(training.global_batch_size()),
       builder.getI64IntegerAttr(training.sequence_length()),
       optimizerAttr(training.optimizer(), builder),

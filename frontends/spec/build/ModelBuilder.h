@@ -50,7 +50,7 @@ public:
       : spec(loaded.spec), model(loaded.spec.model()), layers(model),
         encoder(encoderOf(model)), encoderLayers(encoder),
         locations(loaded.locations), entries(entries), builder(&context),
-        f32(builder.getF32Type()),
+        f32(builder.getF32Type()), batch(sequencesOfQuestion(model)),
         sequence(loaded.spec.training().sequence_length()),
         encoderSequence(loaded.spec.training().encoder_sequence_length()) {}
 
@@ -279,9 +279,9 @@ private:
   const Entries entries;
   mlir::OpBuilder builder;
   mlir::Type f32;
-  /// Sequences: one at a time, as many as a plan has (xf-size-microbatch). Of
-  /// functions that write, tokens.
-  int64_t batch = 1;
+  /// Sequences: those of one question at a time, as many as a plan has
+  /// (xf-size-microbatch). Of functions that write, tokens.
+  int64_t batch;
   int64_t sequence; ///< Of the stack being built.
   int64_t encoderSequence;
   int32_t nextRandomKey = 1;

@@ -176,7 +176,9 @@ bool hocket::spec::hasFinalNorm(const Model &model) {
 }
 
 std::optional<SequenceHead> hocket::spec::sequenceHeadOf(const Model &model) {
-  if (tellsClasses(model))
+  if (model.has_choices())
+    return SequenceHead{"class_head", 1, "model.choices"};
+  if (model.has_classes())
     return SequenceHead{"class_head", model.classes(), "model.classes"};
   if (model.sentence_head())
     return SequenceHead{"sentence_head", 2, "model.sentence_head"};

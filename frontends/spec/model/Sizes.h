@@ -77,8 +77,19 @@ struct SequenceHead {
 /// ones), or of classes, which is in place of the head of tokens.
 std::optional<SequenceHead> sequenceHeadOf(const Model &model);
 
-/// Whether the first token tells the class of a sequence, and no token others.
-inline bool tellsClasses(const Model &model) { return model.has_classes(); }
+/// Whether first tokens tell classes of sequences, or which of several choices
+/// is right, and no token others.
+inline bool tellsClasses(const Model &model) {
+  return model.has_classes() || model.has_choices();
+}
+/// Sequences of a question: one, or as many as it has choices.
+inline int64_t sequencesOfQuestion(const Model &model) {
+  return model.has_choices() ? model.choices() : 1;
+}
+/// The values of a label where tellsClasses().
+inline int64_t classValues(const Model &model) {
+  return model.has_choices() ? model.choices() : model.classes();
+}
 
 /// How many numbers have a scale in 8 bits, along what a GEMM sums over; 0
 /// where none do, or all of a tensor.

@@ -137,8 +137,9 @@ static void writeFramedText(const ShownSample &sample,
   out << "sample " << sample.number
       << (sample.isSwapped ? ", its texts swapped" : "");
   if (sample.className)
-    out << (sample.className->empty() ? ", no class"
-                                      : ", class " + *sample.className);
+    out << (!sample.className->empty() ? ", class " + *sample.className
+            : sample.segments.empty()  ? ", no class"
+                                       : ", another choice");
   out << '\n';
   for (const SampleSegment &segment : sample.segments)
     out << "  " << segment.prefix

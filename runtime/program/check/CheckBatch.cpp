@@ -233,6 +233,10 @@ private:
                        token, wide(program.model().vocab_size())));
     if (classes.classes() < 2 || classes.classes() > 65536)
       add("has fewer than two classes, or too many");
+    if (classes.sequences() != 1 && classes.sequences() != classes.classes())
+      return add("a question has neither one sequence nor one for each choice");
+    if (training.micro_batch_size() % classes.sequences() != 0)
+      add("a microbatch is not of whole questions");
     if (program.model().sequence_length() < 8)
       add("a sequence is shorter than 8 tokens");
   }

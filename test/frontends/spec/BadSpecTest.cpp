@@ -77,12 +77,17 @@ const BadText badTexts[] = {
      "moe, state_space, layer_kinds, pattern, attention_mask, token_types, "
      "embedding_norm, "
      "final_norm, head_transform, head_bias, "
-     "sentence_head, classes or encoder"},
+     "sentence_head, classes, choices or encoder"},
     {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 200 max_positions: 9\n"
      "attention_mask: BIDIRECTIONAL classes: 2 }\n"
      "training { classification { pad_token: 101 } }",
      "a.textproto:3:29: S112: training.classification.pad_token is 101, as is "
      "cls_token; write another token"},
+    {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 200 max_positions: 9\n"
+     "attention_mask: BIDIRECTIONAL choices: 4 }\n"
+     "training { micro_batch_size: 6 }",
+     "a.textproto:3:12: S114: training.micro_batch_size is 6 sequences, and a "
+     "question has 4 (model.choices); write a multiple of that"},
     {"training { optimizer { adamw {} sgd {} } }",
      "a.textproto:1:37: S1: Field \"sgd\" is specified along with field "
      "\"adamw\", another member of oneof \"kind\"."},
