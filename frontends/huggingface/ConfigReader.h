@@ -68,7 +68,7 @@ private:
   Status readScales();
   Status readEncoder();
   StatusOr<int64_t> classCount();
-  Status readClasses(const std::string &key);
+  Status readClasses(const std::string &key, bool areChoices);
   Status readBranches();
   Status refuseUnsupported();
   Status refusePartialRotary();

@@ -87,6 +87,8 @@ struct Family {
 inline constexpr char bertPretraining[] = "BertForPreTraining";
 /// That of one that tells classes of sequences.
 inline constexpr char bertClassification[] = "BertForSequenceClassification";
+/// That of one that tells which of several choices is right.
+inline constexpr char bertMultipleChoice[] = "BertForMultipleChoice";
 
 /// In the order in which a model's family is looked for.
 std::span<const Family> families();

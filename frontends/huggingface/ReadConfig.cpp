@@ -295,9 +295,12 @@ StatusOr<int64_t> ConfigReader::classCount() {
   return *count;
 }
 
-/// An encoder that tells classes: of one each, behind the dropout that its
-/// layers have.
-Status ConfigReader::readClasses(const std::string &key) {
+/// Of a question of RACE or SWAG.
+static constexpr int64_t usualChoices = 4;
+
+/// An encoder that tells classes, one each, or right choices, behind the
+/// dropout that its layers have.
+Status ConfigReader::readClasses(const std::string &key, bool areChoices) {
   const ConfigValue *problem = config.find("problem_type");
   const auto *text =
       problem ? std::get_if<std::string>(&problem->value) : nullptr;
@@ -315,10 +318,15 @@ Status ConfigReader::readClasses(const std::string &key) {
                      ", and hidden_dropout_prob is " +
                      spec::formatReal(residual) +
                      "; only the same of both is supported");
+  turnIntoClassifier(loaded.spec);
+  if (areChoices) { // Of how many, no config says.
+    loaded.spec.mutable_model()->set_choices(usualChoices);
+    loaded.locations.set("model.choices", config.place(key));
+    return okStatus();
+  }
   HOCKET_ASSIGN_OR_RETURN(int64_t classes, classCount());
   loaded.spec.mutable_model()->set_classes(classes);
   loaded.locations.set("model.classes", config.place(key));
-  turnIntoClassifier(loaded.spec);
   return okStatus();
 }
 
@@ -366,13 +374,14 @@ Status ConfigReader::readEncoder() {
     if (name == bertPretraining) {
       loaded.spec.mutable_model()->set_sentence_head(true);
       loaded.locations.set("model.sentence_head", config.place(key));
-    } else if (name == bertClassification) {
-      HOCKET_RETURN_IF_ERROR(readClasses(key));
+    } else if (name == bertClassification || name == bertMultipleChoice) {
+      HOCKET_RETURN_IF_ERROR(readClasses(key, name == bertMultipleChoice));
     } else if (name != family.architecture && name != "BertModel") {
       return error(5, key,
                    key + " has \"" + spec::elide(name) + "\"; supported are " +
                        family.architecture + ", " + bertPretraining + ", " +
-                       bertClassification + " or BertModel");
+                       bertClassification + ", " + bertMultipleChoice +
+                       " or BertModel");
     }
   }
   return okStatus();
@@ -516,7 +525,8 @@ StatusOr<LoadedSpec> huggingface::loadConfig(const std::string &folder,
   bool asksClasses =
       std::any_of(options.overrides.begin(), options.overrides.end(),
                   [](const std::string &assignment) {
-                    return assignment.starts_with("model.classes=");
+                    return assignment.starts_with("model.classes=") ||
+                           assignment.starts_with("model.choices=");
                   });
   if (asksClasses && loaded.spec.training().has_masked_lm())
     turnIntoClassifier(loaded.spec); // In place of the head that it has.

@@ -193,9 +193,10 @@ static std::string draftConfig(const Family &family, const Model &model,
   ordered_json config;
   bool pretrains = family.has(Trait::Encoder) && model.sentence_head();
   bool tellsClasses = family.has(Trait::Encoder) && spec::tellsClasses(model);
-  config["architectures"] = {tellsClasses ? bertClassification
-                             : pretrains  ? bertPretraining
-                                          : family.architecture};
+  config["architectures"] = {!tellsClasses         ? pretrains ? bertPretraining
+                                                               : family.architecture
+                             : model.has_choices() ? bertMultipleChoice
+                                                   : bertClassification};
   config["model_type"] = family.modelType;
   for (const Row &row : family.rows)
     config[row.key] = fieldValue(spec, row.path);
@@ -221,7 +222,7 @@ static std::string draftConfig(const Family &family, const Model &model,
   if (family.has(Trait::Parallel) || family.has(Trait::ParallelOneNorm))
     config["use_parallel_residual"] = model.branches() != Model::SEQUENTIAL;
   writeLayers(family, model, config);
-  for (int64_t i = 0; tellsClasses && i < model.classes(); ++i) {
+  for (int64_t i = 0; model.has_classes() && i < model.classes(); ++i) {
     std::string number = std::to_string(i);
     config["id2label"][number] = "LABEL_" + number;
     config["label2id"]["LABEL_" + number] = i;
@@ -262,6 +263,8 @@ static Model essence(Model model, bool learnedPositions) {
   model.clear_initializer();
   model.clear_dropout();
   model.clear_vocab_padding();
+  if (model.has_choices()) // Of how many, no weight and no config says.
+    model.set_choices(2);
   if (model.has_moe()) { // What only training adds, or makes room for.
     model.mutable_moe()->clear_aux_loss();
     model.mutable_moe()->clear_aux_loss_scope();

@@ -163,6 +163,40 @@ class MnliTest(unittest.TestCase):
         told = self.hocket(*start, "d.jsonl", "--load", "bert", status=2)
         self.assertIn("class_head", told)
 
+    def test_race(self):
+        """The commands of docs/guide-fine-tuning.md for RACE: the right choice has a
+        word that the others have not."""
+        self.pretrain()
+        (self.folder / "bert-large-uncased").rename(self.folder / "bert-base-uncased")
+        for split, first, count in (("train", 0, 60), ("dev", 500, 20)):
+            folder = self.folder / "RACE" / split / "high"
+            folder.mkdir(parents=True)
+            for i in range(first, first + count):
+                options = [f"maybe word{(i * k) % 20}" for k in range(1, 5)]
+                options[i % 4] = f"surely word{i % 20}"
+                passage = {
+                    "article": " ".join(f"word{(i + k) % 20}" for k in range(30)),
+                    "questions": [f"word{i % 7} _ .", f"word{i % 3}"],
+                    "options": [options, options],
+                    "answers": ["ABCD"[i % 4]] * 2,
+                }
+                (folder / f"{i}.txt").write_text(json.dumps(passage))
+        page = (ROOT / "docs/guide-fine-tuning.md").read_text().replace("\\\n", "")
+        block = page[page.index("hocket data prepare RACE/train") :].split("```")[0]
+        page_says = ("training.epochs", "training.global_batch_size", "training.classification")
+        small = {
+            k: v for k, v in SMALL.items() if k.startswith("training.") and k not in page_says
+        }
+        told = ""
+        for line in block.strip().splitlines():
+            line = line.replace("epochs=3", "epochs=8").replace("size=128", "size=16")
+            words = shlex.split(line)[1:]
+            told = self.hocket(*words, *(settings(small) if "compile" in words else ()))
+        accuracy = re.search(r"accuracy +([0-9.]+) %", told)
+        self.assertGreater(float(accuracy[1]), 80, told)
+        self.assertIn("40 samples of split all", told)
+        self.assertRegex(told, r"\n +D +")
+
     def test_full_size(self):
         spec = ROOT / "examples/mnli/spec.textproto"
         told = self.hocket("compile", spec, "-o", "mnli.hkx", "--mesh", "dp=2,tp=4", "--target",

@@ -155,6 +155,7 @@ BERTS = {
     "bert, pretrained": ("BertForPreTraining", {
         "hidden_act": "gelu_new", "layer_norm_eps": 1e-6, "type_vocab_size": 3}),
     "bert, classes": ("BertForSequenceClassification", {"num_labels": 3}),
+    "bert, choices": ("BertForMultipleChoice", {}),
 }  # fmt: skip
 TRAINING = {
     "training.sequence_length": LENGTH,
@@ -254,6 +255,16 @@ class LiveModelsTest(unittest.TestCase):
         )
         must("data", "prepare", cls.folder / "pairs.tsv", "-o", cls.labelled,
              "--tokenizer", cls.words, "--task", "mnli")  # fmt: skip
+        cls.questions, passages = cls.folder / "questions", cls.folder / "race"
+        passages.mkdir()
+        for i, d in enumerate(document for document in SENTENCES if len(document) > 5):
+            passage = {
+                "article": d[0], "questions": [f"_ {d[1]}"], "options": [d[2:6]],
+                "answers": ["ABCD"[i % 4]],
+            }  # fmt: skip
+            (passages / f"{i}.txt").write_text(json.dumps(passage))
+        must("data", "prepare", passages, "-o", cls.questions, "--tokenizer", cls.words,
+             "--task", "race")  # fmt: skip
 
     def publish(self, family, config, folder):
         """A random model whose norms and biases are not constant, and whose logits are
@@ -300,9 +311,10 @@ class LiveModelsTest(unittest.TestCase):
         self.assertGreater(max(b for _, b in pairs), math.log(2 / len(WORDS)))
         return max(abs(a - b) for a, b in pairs)
 
-    def train(self, model, run, *arguments, data=None):
+    def train(self, model, run, *arguments, data=None, more=()):
         program = run.with_suffix(".hkx")
-        settings = [word for item in TRAINING.items() for word in ("--set", "%s=%s" % item)]
+        values = {**TRAINING, **dict(more)}
+        settings = [word for item in values.items() for word in ("--set", "%s=%s" % item)]
         must("compile", model, "-o", program, *settings)
         data = data or f"{self.data}_text_document"
         must("train", program, "--data", data, "--save", run, *arguments)
@@ -322,6 +334,8 @@ class LiveModelsTest(unittest.TestCase):
         model.eval()
         lengths = {len(sample["tokens"]) for sample in told["each"]}
         self.assertGreater(len(lengths), 2)
+        if names[0] == "BertForMultipleChoice":
+            return self.choices_apart(model, told)
         pairs = []
         for sample in told["each"]:
             with self.torch.no_grad():
@@ -339,6 +353,30 @@ class LiveModelsTest(unittest.TestCase):
         self.assertEqual(len(pairs), told["tokens"])
         self.assertGreater(max(b for _, b in pairs), math.log(2 / len(WORDS)))
         return max(abs(a - b) for a, b in pairs)
+
+    def choices_apart(self, model, told, choices=4):
+        """The same of the log-probability of the right choice of each question."""
+        far = 0.0
+        for first in range(0, len(told["each"]), choices):
+            rows = told["each"][first : first + choices]
+            length = max(len(row["tokens"]) for row in rows)
+
+            def padded(name, rows=rows, length=length):
+                lists = [row[name] + [0] * (length - len(row[name])) for row in rows]
+                return self.torch.tensor([lists])
+
+            mask = [[1] * len(r["tokens"]) + [0] * (length - len(r["tokens"])) for r in rows]
+            with self.torch.no_grad():
+                logits = model(
+                    padded("tokens"), token_type_ids=padded("token_types"),
+                    attention_mask=self.torch.tensor([mask]),
+                ).logits  # fmt: skip
+            theirs = self.torch.log_softmax(logits[0].double(), -1)
+            self.assertEqual([len(r["log_probabilities"]) for r in rows], [1, 0, 0, 0])
+            ours = rows[0]["log_probabilities"][0]
+            far = max(far, abs(ours - theirs[rows[0]["labels"][0]].item()))
+        self.assertGreater(len(told["each"]), 10 * choices)
+        return far
 
     def report(self, name, differences):
         for what, difference in differences.items():
@@ -416,8 +454,14 @@ class LiveModelsTest(unittest.TestCase):
                 must("checkpoint", "export", start, "-o", again)
                 self.assertEqual((theirs / "model.safetensors").read_bytes(),
                                  (again / "model.safetensors").read_bytes())  # fmt: skip
-                data = self.labelled if "Sequence" in kind else self.sentences
-                self.train(theirs, run, "--load", start, data=data)
+                data = {
+                    "BertForSequenceClassification": self.labelled,
+                    "BertForMultipleChoice": self.questions,
+                }.get(kind, self.sentences)
+                more = {}
+                if data == self.questions:  # A step has whole questions.
+                    more = {"training.micro_batch_size": 4, "training.global_batch_size": 8}
+                self.train(theirs, run, "--load", start, data=data, more=more)
                 must("checkpoint", "export", run, "-o", mine)
                 self.report(name, {
                     "imported": self.far_apart(theirs, start, data, *short),

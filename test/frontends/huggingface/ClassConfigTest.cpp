@@ -81,6 +81,21 @@ TEST(ClassConfig, NamesWhatItCannotBe) {
             "config.json:3:34: H3: num_labels is \"3\"; write a whole number");
 }
 
+TEST(ClassConfig, MayTellChoices) {
+  auto loaded =
+      parseConfig(classConfigOf("BertForMultipleChoice"), "config.json");
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(loaded->spec.model().choices(), 4);
+  EXPECT_EQ(loaded->spec.training().micro_batch_size(), 4);
+  loaded = parseConfig(classConfigOf("BertForMultipleChoice"), "config.json",
+                       {"", {"model.choices=3"}});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(loaded->spec.model().choices(), 3);
+  auto config = writeConfig(loaded->spec.model(), "float32");
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_NE(config->find("\"BertForMultipleChoice\""), config->npos);
+}
+
 /// A model that tells tokens gets a head of classes in the place of theirs.
 TEST(ClassConfig, ClassesTakeThePlaceOfTokens) {
   std::string folder = testing::TempDir() + "hocket_class_config";
