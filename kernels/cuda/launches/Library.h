@@ -82,7 +82,7 @@ struct CudaLaunch {
   /// Persistent: a block along x also does the work of those that are not
   /// there. At most one a multiprocessor is launched.
   bool isPersistent = false;
-  uint32_t threads = 1;                     ///< of a block, along x
+  uint32_t threads = 1;     ///< of a block, along x
   uint32_t sharedBytes = 0; ///< dynamic; more than 48 KiB must be asked for
   std::vector<CudaArgument> arguments;
   std::vector<CudaTensor> tensors; ///< of arguments

@@ -16,14 +16,14 @@
 // CHECK: xf.attention {{.*}} {dropout = 1.000000e-01 : f64, scale = 1.000000e+00 : f64, stream = 7 : i32}
 // CHECK: xf.dropout %{{.*}} {rate = 2.000000e-01 : f64, stream = 8 : i32}
 // CHECK: %[[G:.+]] = xf.gated
-// CHECK: %[[D:.+]] = xf.dropout %[[G]], %{{.*}} {rate = 4.000000e-01 : f64, stream = 9 : i32}
+// CHECK: %[[D:.+]] = xf.dropout %[[G]], %{{.*}} {rate = 4.000000e-01 : f64, stream = 10 : i32}
 // CHECK: xf.linear %[[D]]
 // CHECK: xf.dropout %{{.*}} {rate = 2.000000e-01 : f64, stream = 4 : i32}
 
 // CHECK: func.func private @encoder_layer(
 // CHECK: xf.attention
 // CHECK: xf.gated
-// CHECK: xf.dropout %{{.*}} {rate = 4.000000e-01 : f64, stream = 9 : i32}
+// CHECK: xf.dropout %{{.*}} {rate = 4.000000e-01 : f64, stream = 10 : i32}
 
 // The layers of the encoder have the random numbers behind those of the decoder.
 // CHECK: func.func @forward
@@ -33,9 +33,9 @@
 // CHECK: arith.constant 2 : i32
 // CHECK: call @encoder_layer
 // CHECK: %[[N:.+]] = xf.norm
-// CHECK: %[[E:.+]] = xf.dropout %[[N]] {rate = 5.000000e-01 : f64, stream = 11 : i32}
+// CHECK: %[[E:.+]] = xf.dropout %[[N]] {rate = 5.000000e-01 : f64, stream = 12 : i32}
 // CHECK: xf.dropout %{{.*}} {rate = 3.000000e-01 : f64, stream = 1 : i32}
 // CHECK: call @layer({{.*}}%[[E]],
 // CHECK: %[[F:.+]] = xf.norm
-// CHECK: %[[O:.+]] = xf.dropout %[[F]] {rate = 5.000000e-01 : f64, stream = 10 : i32}
+// CHECK: %[[O:.+]] = xf.dropout %[[F]] {rate = 5.000000e-01 : f64, stream = 11 : i32}
 // CHECK: xf.linear %[[O]]
