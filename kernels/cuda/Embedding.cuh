@@ -9,10 +9,12 @@
 /// kernels/reference/Embedding.h on the GPU, with the bits of that reference.
 ///
 ///   embedding           a block a token: 128 threads
-///   embeddingGradient   a block has 64 rows of the table and looks through
-///                       all ids for them. Tokens that it finds are sorted by
-///                       row in shared memory; then a warp has 256 columns of
-///                       a row and adds its tokens in order: 256 threads
+///   embeddingGradient   a block has up to 64 rows of the table, far from each
+///                       other, as neighbouring ids are alike in how often a
+///                       text has them, and looks through all ids for them.
+///                       Tokens that it finds are sorted by row in shared
+///                       memory; then a warp has 256 columns of a row and adds
+///                       its tokens in order: 256 threads, 2^shift blocks
 ///
 //===----------------------------------------------------------------------===//
 
@@ -64,11 +66,34 @@ struct FoundTokens {
   int starts[kGradientRows + 1]; ///< of each row in `sorted`
 };
 
+/// The rows of a table that a block has: row i is row (i << shift) +
+/// blockIdx.x.
+struct SpreadRows {
+  Integer first, vocab; ///< The id of the table's first row; its rows.
+  int shift;            ///< 2^shift blocks.
+
+  HOCKET_MEMBER int count() const {
+    Integer behind = vocab - 1 - blockIdx.x;
+    return behind < 0 ? 0 : static_cast<int>(behind >> shift) + 1;
+  }
+  HOCKET_MEMBER bool has(int id) const {
+    Integer row = id - first;
+    return row >= 0 && row < vocab &&
+           (static_cast<unsigned>(row) & ((1u << shift) - 1)) == blockIdx.x;
+  }
+  HOCKET_MEMBER int indexOf(int id) const {
+    return static_cast<int>((id - first) >> shift);
+  }
+  HOCKET_MEMBER Integer rowOf(int i) const {
+    return (Integer(i) << shift) + blockIdx.x;
+  }
+};
+
 /// Adds to `found`, which holds `count`, the tokens first .. first + 1023 with
-/// an id in [begin, end), in order; returns how many it holds then.
+/// an id of `rows`, in order; returns how many it holds then.
 HOCKET_DEVICE int findTokens(FoundTokens &found, int count, const int *ids,
-                             Integer first, Integer tokens, Integer begin,
-                             Integer end) {
+                             Integer first, Integer tokens,
+                             const SpreadRows &rows) {
   int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
   Integer token = first + 4 * thread;
   auto mine = load<4>(ids + token, tokens - token);
@@ -76,7 +101,7 @@ HOCKET_DEVICE int findTokens(FoundTokens &found, int count, const int *ids,
   bool here[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    here[i] = token + i < tokens && mine.at[i] >= begin && mine.at[i] < end;
+    here[i] = token + i < tokens && rows.has(mine.at[i]);
     unsigned lanes = __ballot_sync(0xffffffffu, here[i]);
     before += __popc(lanes & ((1u << lane) - 1));
     ofWarp += __popc(lanes);
@@ -94,7 +119,7 @@ HOCKET_DEVICE int findTokens(FoundTokens &found, int count, const int *ids,
   for (int i = 0; i < 4; ++i)
     if (here[i]) {
       found.token[at] = static_cast<int>(token + i);
-      found.row[at++] = static_cast<unsigned char>(mine.at[i] - begin);
+      found.row[at++] = static_cast<unsigned char>(rows.indexOf(mine.at[i]));
     }
   return count;
 }
@@ -128,18 +153,20 @@ HOCKET_DEVICE void sortTokens(FoundTokens &found, int count) {
 /// table[row] = (that, or 0) + the sum over its tokens. A warp a chunk.
 template <class T>
 HOCKET_DEVICE void addTokens(const FoundTokens &found, const T *dy,
-                             float *table, int rows, Integer hidden, bool add) {
+                             float *table, const SpreadRows &rows,
+                             Integer hidden, bool add) {
   int chunks = static_cast<int>((hidden + 255) / 256);
-  for (int item = threadIdx.x / 32; item < rows * chunks;
+  for (int item = threadIdx.x / 32; item < rows.count() * chunks;
        item += kGradientThreads / 32) {
     int row = item / chunks;
     Integer column = item % chunks * 256 + threadIdx.x % 32 * 8;
     int begin = found.starts[row], end = found.starts[row + 1];
     if (column >= hidden || (add && begin == end))
       continue;
-    float *to = table + row * hidden + column;
+    float *to = table + rows.rowOf(row) * hidden + column;
     Pack<float, 8> sums = load<8>(to, add ? hidden - column : 0);
-#pragma unroll 4
+    // Of the most frequent token a warp adds thousands: many are read at once.
+#pragma unroll 8
     for (int i = begin; i < end; ++i) {
       auto from =
           load<8>(dy + found.sorted[i] * hidden + column, hidden - column);
@@ -151,18 +178,15 @@ HOCKET_DEVICE void addTokens(const FoundTokens &found, const T *dy,
   }
 }
 
-/// Budget: 48 registers; an iteration of 16 bytes: 370 instructions an element,
-/// 85 loads, 10 stores, 248 shared.
+/// Budget: 48 registers; an iteration of 16 bytes: 460 instructions an element,
+/// 165 loads, 10 stores, 256 shared.
 template <class T, bool IsShard>
 HOCKET_DEVICE void embeddingGradient(const int *ids, const T *dy, float *table,
                                      Integer tokens, Integer vocab,
-                                     Integer hidden, Integer first,
+                                     Integer hidden, int shift, Integer first,
                                      int accumulate, unsigned *fault) {
   __shared__ FoundTokens found;
-  Integer begin = Integer(blockIdx.x) * kGradientRows;
-  int rows = static_cast<int>(vocab - begin < kGradientRows ? vocab - begin
-                                                            : kGradientRows);
-  table += begin * hidden;
+  SpreadRows rows = {first, vocab, shift};
   int count = 0;
   bool add = accumulate != 0;
   for (Integer token = 0; token < tokens; token += kIdsAtOnce) {
@@ -173,8 +197,7 @@ HOCKET_DEVICE void embeddingGradient(const int *ids, const T *dy, float *table,
       add = true;
       __syncthreads();
     }
-    count = findTokens(found, count, ids, token, tokens, first + begin,
-                       first + begin + rows);
+    count = findTokens(found, count, ids, token, tokens, rows);
   }
   sortTokens(found, count);
   addTokens(found, dy, table, rows, hidden, add);

@@ -108,7 +108,7 @@ constexpr int kOperandBytes = kGemmSide * (kGemmDepth * 2 + kTilePadding);
 static_assert(kGemmDepth * (kGemmSide * 2 + kTilePadding) <= kOperandBytes);
 constexpr int kGemmBytes = 2 * kGemmStages * kOperandBytes;
 
-/// Rows of the table that a block of an embedding's gradient has.
+/// Rows of the table that a block of an embedding's gradient has at most.
 constexpr int kGradientRows = 64, kGradientThreads = 256;
 /// Threads of a block that sums over tokens, and how many blocks there are at
 /// most.

@@ -50,6 +50,12 @@ template <int N> HOCKET_DEVICE Integer flatPlace() {
   return (Integer(blockIdx.x) * 256 + threadIdx.x) * N;
 }
 
+/// y[room] of x[there] and zeros behind.
+///
+/// Budget: 32 registers; a thread of 16 bytes: 10 instructions an element, 1
+/// load, 1 store. Over: 28 instructions, 5 loads, 5 stores: whether an address is
+/// a multiple of 16 bytes is tested as the kernel runs, and an access an element
+/// stands beside each.
 template <class Word>
 HOCKET_DEVICE void padRows(const Word *x, Word *y, Integer there,
                            Integer room) {

@@ -44,9 +44,12 @@ KernelError launchEmbeddingGradient(const CudaRequest &request,
                   {type, isShard(request)});
   text.in("ids", "int", 0).in("dy", type, 1).out("table", "float", 2);
   text.size("tokens", n[1]).size("vocab", n[2]).size("hidden", n[3]);
-  addFirst(text, request);
+  int64_t shift = 0;
+  while ((n[2] - 1) >> shift >= cuda::kGradientRows)
+    ++shift;
+  addFirst(text.size("shift", shift), request);
   return addLaunch(call, text.accumulate().fault(),
-                   blocksOf(n[2], cuda::kGradientRows), cuda::kGradientThreads);
+                   n[2] > 0 ? int64_t(1) << shift : 0, cuda::kGradientThreads);
 }
 
 /// Passes a kernel the frequencies of a call.
