@@ -10,6 +10,7 @@
 #include "frontends/huggingface/Families.h"
 #include "frontends/huggingface/SpecialTokens.h"
 #include "frontends/spec/model/ListedLayers.h"
+#include "frontends/spec/text/ConstraintErrors.h"
 #include "frontends/spec/text/FieldNames.h"
 #include "frontends/spec/text/FieldPath.h"
 #include "frontends/spec/text/SpecText.h"
