@@ -265,6 +265,18 @@ class MemoryPriceTest(unittest.TestCase):
             with self.subTest(plan=short):
                 self.check("logit_softcap: 30", short, plan)
 
+    def test_classes(self):
+        """A head of few columns, in the place of that of tokens."""
+        fields = (
+            "attention_mask: BIDIRECTIONAL token_types: 2 norm_position: POST "
+            "embedding_norm: true final_norm: false"
+        )
+        for head in ("classes: 3", "choices: 2"):
+            for number in (0, 1, 4, 6, 7, 8, 9, 10):
+                short, plan = DENSE[number]
+                with self.subTest(head=head, plan=short):
+                    self.check(f"{fields} {head}", short, plan)
+
     def test_flops_are_the_programs(self):
         # What a model computes for a token, by its plan and by its program.
         for pattern, groups, norms in HYBRIDS:

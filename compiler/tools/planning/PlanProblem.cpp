@@ -63,8 +63,10 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   model.positions += from.token_types(); // Rows of the same width.
   model.bidirectional = from.attention_mask() == spec::Model::BIDIRECTIONAL;
   model.tied = from.tied_embeddings();
-  if (tellsClasses(from))
+  if (tellsClasses(from)) {
     model.classes = classValues(from);
+    model.tied = false;
+  }
   model.dropout = from.dropout().residual() > 0;
   model.inputNorms = hasNormBefore(from);
   model.resultNorms = hasPostNorm(from);

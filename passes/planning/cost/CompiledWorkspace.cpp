@@ -22,6 +22,9 @@ CompiledWorkspace::CompiledWorkspace(const CostProblem &problem,
       shard(plan.sequenceParallel ? stream / double(plan.tp) : stream),
       embedding(bytes[1] * double(model.hidden * model.vocab) /
                 double(plan.tp)),
+      headTable(model.classes > 0
+                    ? bytes[1] * double(model.hidden) * model.headColumns()
+                    : embedding),
       splits(splitsWeight(plan.scheduleName())) {}
 
 int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
@@ -34,12 +37,17 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
   // The head's gradient is being scattered while the scan of the last layer
   // goes back; of several chunks any, and the head's next logits may be there.
   double ofHead =
-      last && makesWhole() ? embedding + shardOf(embedding / bytes[1]) : 0;
+      last && makesWhole() ? headTable + shardOf(headTable / bytes[1]) : 0;
   bool isLong = last && plan.chunks > 1 && kinds.hasStateSpace();
   double most = isLong ? layer(rank, held, frees, 0) + ofHead
                        : layer(rank, held, frees, ofHead) - logits;
   if (first && makesWhole()) {
-    double gone = frees && kinds.hasStateSpace() ? live : 0;
+    // The embedding's gradient is made when the microbatch's layers are done
+    // with. Beside a head of tokens that is less than what its logits took.
+    double gone = frees && kinds.hasStateSpace() ? live
+                  : model.classes > 0
+                      ? double(activations.ofLayers(kinds.layersOf(rank)))
+                      : 0;
     most = std::max(most,
                     embedding - logits + shards(held) + pending(held) - gone);
   }
@@ -168,7 +176,7 @@ double CompiledWorkspace::besideScans(int64_t rank, double gradients,
 
 double CompiledWorkspace::head(const RankParameters &held) const {
   double rows = plan.tp > 1 && !plan.sequenceParallel ? 4 : 3;
-  double own = plan.zero >= 2 ? embedding : 0, capped = cappedLogits();
+  double own = plan.zero >= 2 ? headTable : 0, capped = cappedLogits();
   return rows * stream +
          (plan.chunks > 1 ? own + capped : std::max(own, capped)) +
          (plan.chunks > 1 ? waiting(held) + shards(held) : 0);

@@ -97,6 +97,7 @@ private:
   const KindsOfRanks &kinds;
   std::array<double, 3> bytes; ///< Of a parameter.
   double stream, shard, embedding;
+  double headTable; ///< What the head multiplies with, on a tensor rank.
   bool splits;
 };
 

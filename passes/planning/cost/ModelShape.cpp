@@ -100,8 +100,7 @@ double ModelShape::headColumns() const {
 }
 
 double ModelShape::headParameters() const {
-  bool ofEmbedding = tied && classes == 0;
-  return double(hidden) * (ofEmbedding ? 1 : headColumns() + 1);
+  return double(hidden) * (tied ? 1 : headColumns() + 1);
 }
 
 double ModelShape::parameters() const {

@@ -99,8 +99,8 @@ struct ModelShape {
   int64_t vocab = 1;     ///< Padding included.
   int64_t positions = 0; ///< Of a learned position embedding; else 0.
   bool tied = true;      ///< The head is the embedding.
-  /// In place of the head of tokens: classes that a sequence's first token
-  /// tells, behind a pooler; 0: none.
+  /// In place of the head of tokens, which then is not tied either: classes
+  /// that a sequence's first token tells, behind a pooler; 0: none.
   int64_t classes = 0;
   int64_t window = 0; ///< Of sliding attention; 0: none.
   /// Attention blocks that have the window; 0: all.

@@ -71,8 +71,7 @@ std::vector<RankParameters> planning::rankParameters(const ModelShape &model,
           2 * hidden * hidden * double(model.predicted) / tp;
       // A tied head on another rank than the embedding is a copy of its rows.
       bool isClasses = model.classes > 0; // Whole on every tensor rank.
-      bool copy =
-          model.tied && !isClasses && shape.rankOf(0) != shape.rankOf(last);
+      bool copy = model.tied && shape.rankOf(0) != shape.rankOf(last);
       ends[size_t(shape.rankOf(last))] +=
           (model.headParameters() + (copy ? rows : 0)) / (isClasses ? 1 : tp);
     }
