@@ -6,6 +6,8 @@
 
 #include "runtime/data/text/CorpusSummary.h"
 
+#include "runtime/data/ClassFile.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -45,6 +47,14 @@ StatusOr<CorpusSummary> data::summarizeCorpus(const std::string &prefix) {
                           LossMask::open(prefix, file.tokens()));
   if (mask)
     summary.mask = mask->head();
+  HOCKET_ASSIGN_OR_RETURN(auto classes,
+                          readClassFile(prefix, file.documents()));
+  if (classes) {
+    for (const std::string &name : classes->names)
+      summary.classes.emplace_back(name, 0);
+    for (uint16_t label : classes->labels)
+      ++summary.classes[label].second;
+  }
   for (uint64_t length : lengths) {
     LengthBucket &bucket = summary.buckets[size_t(std::bit_width(length))];
     ++bucket.documents;

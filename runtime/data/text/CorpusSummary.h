@@ -19,6 +19,8 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace hocket::data {
 
@@ -39,6 +41,8 @@ struct CorpusSummary {
   uint64_t shortest = 0, median = 0, p90 = 0, p99 = 0, longest = 0;
   std::array<LengthBucket, 65> buckets;
   std::optional<LossMaskHead> mask = {}; ///< Of conversations.
+  /// Of labelled texts the classes, and how many documents are of each.
+  std::vector<std::pair<std::string, uint64_t>> classes = {};
 };
 
 /// Opens and checks the files and counts.

@@ -59,6 +59,12 @@ static std::string corpusText(const CorpusSummary &corpus) {
             formatGrouped(mask->sequenceLength) +
             " tokens, each conversation ended by token " +
             std::to_string(mask->endOfConversation) + "\n";
+  for (const auto &[name, documents] : corpus.classes)
+    text += (name == corpus.classes.front().first ? "classes: " : ", ") + name +
+            " " + formatGrouped(documents) + " (" +
+            share(double(documents), double(corpus.documents)) + ")";
+  if (!corpus.classes.empty())
+    text += "\n";
   if (corpus.documents == 0)
     return text;
   text += formatTable(
@@ -138,6 +144,8 @@ ordered_json hocket::corpusJson(const ReportedCorpus &reported) {
     object["packed"] = mask->sequenceLength;
     object["end_of_conversation"] = mask->endOfConversation;
   }
+  for (const auto &[name, documents] : corpus.classes)
+    object["classes"][name] = documents;
   object["shortest"] = corpus.shortest;
   object["mean"] = meanLength(corpus);
   object["median"] = corpus.median;

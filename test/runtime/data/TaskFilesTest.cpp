@@ -8,6 +8,7 @@
 #include "runtime/data/ClassFile.h"
 #include "runtime/data/IndexedDataset.h"
 #include "runtime/data/Merge.h"
+#include "runtime/data/text/CorpusSummary.h"
 #include "runtime/data/text/Prepare.h"
 #include "test/runtime/data/TokenFiles.h"
 
@@ -216,6 +217,11 @@ TEST_F(TaskFilesTest, PreparesTokensWithTheirClasses) {
   EXPECT_THAT(classes->labels, testing::ElementsAre(1, 0));
   EXPECT_THAT(classes->names,
               testing::ElementsAre("not_duplicate", "duplicate"));
+  auto summary = summarizeCorpus(*prefix);
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_THAT(summary->classes,
+              testing::ElementsAre(testing::Pair("not_duplicate", 1),
+                                   testing::Pair("duplicate", 1)));
   EXPECT_EQ(
       mergeDatasets({*prefix, *prefix}, folder / "all").status().message(),
       *prefix + ": holds texts with their classes; prepare all files at "
