@@ -85,6 +85,19 @@ static void checkClasses(const Spec &spec, ConstraintErrors &errors) {
                "or model.choices out");
 }
 
+/// S115: beside adapters nothing is trained, and a head that begins anew would
+/// stay as it was drawn.
+static void checkAdapters(const Spec &spec, ConstraintErrors &errors) {
+  if (tellsClasses(spec.model()) && spec.training().has_lora())
+    errors.add(
+        115, "training.lora",
+        "with training.lora adapters alone are trained, and the head of "
+        "model." +
+            std::string(spec.model().has_choices() ? "choices" : "classes") +
+            " would stay as it was drawn; leave lora out, or freeze "
+            "other parameters (training.freeze)");
+}
+
 /// S114: sequences that are computed together are whole questions.
 static void checkQuestions(const Spec &spec, ConstraintErrors &errors) {
   const Model &model = spec.model();
@@ -186,6 +199,7 @@ void hocket::spec::checkEncoder(const Spec &spec, ConstraintErrors &errors) {
   checkEnds(spec.model(), errors);
   checkClasses(spec, errors);
   checkQuestions(spec, errors);
+  checkAdapters(spec, errors);
   if (tellsClasses(spec.model()))
     checkNoTokenHead(spec.model(), errors);
   if (spec.training().has_masked_lm())

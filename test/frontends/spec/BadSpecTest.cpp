@@ -67,9 +67,13 @@ const BadText badTexts[] = {
      "cls_token; write another token"},
     {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 200 max_positions: 9\n"
      "attention_mask: BIDIRECTIONAL choices: 4 }\n"
-     "training { micro_batch_size: 6 }",
+     "training { micro_batch_size: 6 lora { } }",
      "a.textproto:3:12: S114: training.micro_batch_size is 6 sequences, and a "
-     "question has 4 (model.choices); write a multiple of that"},
+     "question has 4 (model.choices); write a multiple of that\n"
+     "a.textproto:3:32: S115: with training.lora adapters alone are trained, "
+     "and "
+     "the head of model.choices would stay as it was drawn; leave lora out, or "
+     "freeze other parameters (training.freeze)"},
     {"training { optimizer { adamw {} sgd {} } }",
      "a.textproto:1:37: S1: Field \"sgd\" is specified along with field "
      "\"adamw\", another member of oneof \"kind\"."},
