@@ -76,8 +76,15 @@ model { layers: 2 hidden: 64 heads: 1 ffn: 128 vocab_size: 61 max_positions: 32
         activation: GELU_TANH }
 training { micro_batch_size: 2 sequence_length: 32 steps: 6 precision: BF16 }
 """
+TINY_SPECS = {
+    "tiny": TINY,
+    "tiny-moe": TINY.replace(
+        "activation:", "moe { experts: 4 top_k: 2 }\n        mlp_bias: false activation:"
+    ),
+}
 TINY_MODELS = (
     Model("tiny", "tiny", (2,), 32),
+    Model("tiny-moe", "tiny-moe", (2,), 32, in_pytorch=False),
     Model("tiny-fp8", "tiny", (2,), 32, beside="tiny"),
 )
 
@@ -159,11 +166,11 @@ class Preparation:
             )
 
     def spec(self, name):
-        if name != "tiny":
+        if name not in TINY_SPECS:
             return self.examples / name / "spec.textproto"
-        path = self.folder / "programs/tiny.textproto"
+        path = self.folder / f"programs/{name}.textproto"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(TINY)
+        path.write_text(TINY_SPECS[name])
         return path
 
     def compile(self, spec, name, settings, *options):

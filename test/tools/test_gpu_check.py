@@ -94,7 +94,9 @@ class GpuCheckTest(unittest.TestCase):
                      "copy, tiny", "norms, tiny",
                      "cross-entropy, tiny", "Adam, tiny",
                      "attention_forward causal 32 x 64, tiny",
-                     "attention_backward causal 32 x 64, tiny"):  # fmt: skip
+                     "attention_backward causal 32 x 64, tiny",
+                     "MFU, tiny-moe", "grouped_linear, tiny-moe",
+                     "grouped_linear_weight_gradient over one dense GEMM of cuBLASLt, tiny-moe"):  # fmt: skip
             self.assertGreater(figures[what]["value"], 0, what)
             self.assertIn(what, text)
         self.assertEqual(figures["gaps between kernels, tiny"]["target"], 0.03)
