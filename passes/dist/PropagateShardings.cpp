@@ -136,9 +136,16 @@ Sharding Propagation::outputSharding(xf::OutputOp output) const {
   if (output.getName() == "logits") {
     Sharding sharding = shardings.lookup(output.getValue());
     sharding.partial.clear();
-    // The host finds positions where it has put labels.
-    if (ofLabels && ofLabels.getShape() == type.getShape().drop_back())
-      llvm::copy(shardings.lookup(labels).dims, sharding.dims.begin());
+    // The host finds positions where it has put labels. An axis that cuts these
+    // cannot cut the columns, too.
+    if (ofLabels && ofLabels.getShape() == type.getShape().drop_back()) {
+      Sharding ofPositions = shardings.lookup(labels);
+      llvm::copy(ofPositions.dims, sharding.dims.begin());
+      for (const Axes &axes : ofPositions.dims)
+        llvm::erase_if(sharding.dims.back(), [&](llvm::StringRef axis) {
+          return llvm::is_contained(axes, axis);
+        });
+    }
     return sharding;
   }
   return Sharding::whole(type.getRank());
