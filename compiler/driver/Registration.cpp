@@ -12,6 +12,7 @@
 #include "dialects/kern/IR/Kern.h"
 #include "dialects/pipe/IR/Pipe.h"
 #include "dialects/plan/IR/Plan.h"
+#include "dialects/step/IR/Step.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/analysis/Passes.h"
 #include "passes/conversion/Passes.h"
@@ -30,8 +31,9 @@
 void hocket::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::math::MathDialect>();
-  registry.insert<plan::PlanDialect, xf::XfDialect, dist::DistDialect,
-                  pipe::PipeDialect, kern::KernDialect, exec::ExecDialect>();
+  registry.insert<plan::PlanDialect, step::StepDialect, xf::XfDialect,
+                  dist::DistDialect, pipe::PipeDialect, kern::KernDialect,
+                  exec::ExecDialect>();
 }
 
 void hocket::registerPasses() {

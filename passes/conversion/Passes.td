@@ -64,17 +64,17 @@ def ConvertDistToPipe : Pass<"convert-dist-to-pipe", "::mlir::ModuleOp"> {
 def ConvertKernToExec : Pass<"convert-kern-to-exec", "::mlir::ModuleOp"> {
   let summary = "Write what each pipeline rank runs as a role";
   let description = [{
-    Inlines the layers' functions into each scheduled function and gives every
+    Inlines the layers' functions into each fragment and gives every
     value a buffer. Each pipeline rank gets an `exec.role`: the buffers of its
-    variables and values, a sequence for each of its functions, what they
+    variables and values, a sequence for each of its fragments, what they
     receive and send as an `exec.transfer` at their beginning and end, and an
     entry for each schedule. Nothing has an address, a stream or a lifetime yet.
     What is left beside the roles are the `kern.kernel`s that they launch.
 
     ```mlir
-    func.func @forward(%x: tensor<8x8xi32>) -> tensor<8x8xf32> attributes {kern.fragment = "F"} {
+    kern.fragment F @forward(%x: tensor<8x8xi32> from host "tokens") -> (tensor<8x8xf32>) {
       %y = kern.launch @scale(%x) : (tensor<8x8xi32>) -> tensor<8x8xf32>
-      return %y : tensor<8x8xf32>
+      kern.return %y : tensor<8x8xf32>
     }
     ```
     becomes

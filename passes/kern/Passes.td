@@ -232,10 +232,9 @@ def VerifyKern : Kern_Pass<"verify-kern"> {
   let summary = "checks that a module is complete at this level";
   let description = [{
     Beyond what each op checks: no op of an earlier level is left (K14), every
-    function that a schedule names exists and is a fragment (K15), the backward
-    fragment takes what the forward fragment takes and then what it returns
-    after the loss (K16), only the first contribution to a gradient sets it
-    (K17), and the library has each op that is called (K30).
+    function that a schedule names is a fragment (K15), only the first
+    contribution to a gradient sets it (K17), what a fragment takes of another is
+    there (K18), and the library has each op that is called (K30).
 
     ```mlir
     xf.constant {value = 1.0} : () -> tensor<f32> // error: left from an earlier level (K14)

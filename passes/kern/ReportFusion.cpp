@@ -134,8 +134,9 @@ void addHandovers(Operation *consumer, const FusionLimits &limits,
   }
 }
 
-FunctionReport reportOf(func::FuncOp function, const FusionLimits &limits) {
-  FunctionReport report{function.getSymName().str(), {}, {}};
+FunctionReport reportOf(FunctionOpInterface function,
+                        const FusionLimits &limits) {
+  FunctionReport report{function.getName().str(), {}, {}};
   function.walk([&](Operation *op) {
     if (!computes(op))
       return;
@@ -202,7 +203,7 @@ struct KernReportFusion : hocket::impl::KernReportFusionBase<KernReportFusion> {
     FusionLimits limits;
     limits.buffers = maxBuffers;
     std::vector<FunctionReport> reports;
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
       reports.push_back(reportOf(function, limits));
     if (file.empty())
       return write(llvm::errs(), reports);

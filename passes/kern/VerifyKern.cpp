@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Checks what no single op can: K14 to K18 and K30 of docs/spec.md.
+/// Checks what no single op can: K14, K15, K17, K18 and K30 of docs/spec.md.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <map>
-#include <string>
 #include <utility>
 
 namespace hocket {
@@ -31,7 +30,7 @@ using namespace hocket::kern;
 
 namespace {
 
-/// K14: functions hold calls, constants and ops of this level.
+/// K14: functions and fragments hold calls, constants and ops of this level.
 LogicalResult verifyLevel(ModuleOp module) {
   LogicalResult result = success();
   module.walk([&](Operation *op) {
@@ -41,8 +40,8 @@ LogicalResult verifyLevel(ModuleOp module) {
     op->emitOpError("K14: is left from an earlier level");
     result = failure();
   });
-  for (auto function : module.getOps<func::FuncOp>())
-    for (Block &block : function.getBody())
+  for (auto function : module.getOps<FunctionOpInterface>())
+    for (Block &block : function.getFunctionBody())
       for (Operation &op : block)
         if (!isa<KernDialect, func::FuncDialect>(op.getDialect()) &&
             !isa<arith::ConstantOp>(op) && succeeded(result))
@@ -50,77 +49,48 @@ LogicalResult verifyLevel(ModuleOp module) {
   return result;
 }
 
-/// K15: an action's function exists and is a fragment.
+/// K15: what an action runs is a fragment.
 LogicalResult verifySchedule(ScheduleOp schedule, SymbolTable &symbols) {
   for (auto action : schedule.getActions().getAsRange<ActionAttr>()) {
     FlatSymbolRefAttr name = action.getFunction();
-    auto function = symbols.lookup<func::FuncOp>(name.getAttr());
-    if (!function || !function->getAttrOfType<StringAttr>("kern.fragment"))
+    if (!symbols.lookup<FragmentOp>(name.getAttr()))
       return schedule.emitOpError("K15: runs ")
-             << name << ", which is no function with `kern.fragment`";
+             << name << ", which is no `kern.fragment`";
   }
   return success();
 }
 
-/// K16: backward takes what forward takes, then what it returns after the
-/// loss.
-LogicalResult verifyResiduals(ModuleOp module) {
-  func::FuncOp forward, backward;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    auto kind = function->getAttrOfType<StringAttr>("kern.fragment");
-    if (function->hasAttr("kern.stage"))
-      continue; // K18 is about these.
-    if (kind && kind.getValue() == "F")
-      forward = function;
-    if (kind && kind.getValue() == "B")
-      backward = function;
-  }
-  if (!forward || !backward)
-    return success();
-  SmallVector<Type> expected(forward.getArgumentTypes());
-  if (forward.getNumResults() > 0)
-    llvm::append_range(expected, forward.getResultTypes().drop_front());
-  if (ArrayRef(expected) == backward.getArgumentTypes())
-    return success();
-  return backward.emitOpError("K16: takes ")
-         << backward.getArgumentTypes() << ", but forward leaves " << expected;
-}
-
-/// K18: what a stage's function takes as saved is a result of the named
-/// fragment of its stage, and of that type.
+/// K18: what a fragment takes of another is an argument or result of the
+/// fragment of that kind in its stage, and of that type.
 LogicalResult verifySaved(ModuleOp module) {
-  std::map<std::pair<int64_t, std::string>, func::FuncOp> fragments;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (auto stage = function->getAttrOfType<IntegerAttr>("kern.stage"))
-      if (auto kind = function->getAttrOfType<StringAttr>("kern.fragment"))
-        fragments[{stage.getInt(), kind.getValue().str()}] = function;
-  for (auto &[key, function] : fragments)
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      auto saved = function.getArgAttrOfType<ArrayAttr>(i, "kern.saved");
+  std::map<std::pair<int64_t, FragmentKind>, FragmentOp> fragments;
+  for (auto fragment : module.getOps<FragmentOp>())
+    fragments[{fragment.getStageNumber(), fragment.getKind()}] = fragment;
+  for (auto fragment : module.getOps<FragmentOp>())
+    for (auto [i, type, source] :
+         llvm::enumerate(fragment.getArgumentTypes(), fragment.getSources())) {
+      auto saved = dyn_cast<SavedAttr>(source);
       if (!saved)
         continue;
-      auto from = saved.size() == 2 ? dyn_cast<StringAttr>(saved[0]) : nullptr;
-      auto index =
-          saved.size() == 2 ? dyn_cast<IntegerAttr>(saved[1]) : nullptr;
-      auto found = from && index
-                       ? fragments.find({key.first, from.getValue().str()})
-                       : fragments.end();
-      func::FuncOp maker =
-          found == fragments.end() ? func::FuncOp() : found->second;
-      if (!maker || index.getInt() < 0 ||
-          index.getInt() >= static_cast<int64_t>(maker.getNumResults()) ||
-          maker.getResultTypes()[index.getInt()] !=
-              function.getArgumentTypes()[i])
-        return function.emitOpError("K18: takes ")
+      auto maker = fragments.find({fragment.getStageNumber(), saved.getKind()});
+      ArrayRef<Type> types;
+      if (maker != fragments.end())
+        types = saved.getEnd() == FragmentEnd::Argument
+                    ? maker->second.getArgumentTypes()
+                    : maker->second.getResultTypes();
+      int64_t index = saved.getIndex();
+      if (index < 0 || index >= static_cast<int64_t>(types.size()) ||
+          types[index] != type)
+        return fragment.emitOpError("K18: takes ")
                << saved << " as argument " << i
-               << ", which no fragment of its stage returns";
+               << ", which no fragment of its stage has of type " << type;
     }
   return success();
 }
 
 /// K17: of a function's contributions to a variable the first may set, the
 /// others add.
-LogicalResult verifyAccumulation(func::FuncOp function) {
+LogicalResult verifyAccumulation(FunctionOpInterface function) {
   llvm::SmallPtrSet<Attribute, 16> begun;
   WalkResult walk = function.walk([&](AccumulateOp op) {
     bool first = begun.insert(op.getVariableAttr()).second;
@@ -177,12 +147,12 @@ private:
     for (auto schedule : module.getOps<ScheduleOp>())
       if (failed(verifySchedule(schedule, symbols)))
         return failure();
-    for (auto function : module.getOps<func::FuncOp>())
+    for (auto function : module.getOps<FunctionOpInterface>())
       if (failed(verifyAccumulation(function)))
         return failure();
-    if (failed(verifyCalls(module)) || failed(verifySaved(module)))
+    if (failed(verifyCalls(module)))
       return failure();
-    return verifyResiduals(module);
+    return verifySaved(module);
   }
 };
 

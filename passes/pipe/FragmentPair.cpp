@@ -22,7 +22,7 @@ int64_t FragmentPair::resultOf(unsigned index) const {
   func::FuncOp taker = backward, maker = forward;
   if (isCut) {
     auto saved = taker.getArgAttrOfType<SavedAttr>(index, "pipe.saved");
-    return saved && saved.getKind() == FragmentKind::Forward ? saved.getResult()
+    return saved && saved.getKind() == FragmentKind::Forward ? saved.getIndex()
                                                              : -1;
   }
   int64_t own = maker.getNumArguments();
@@ -62,9 +62,10 @@ BlockArgument FragmentPair::keep(Value value) {
   backward.insertArgument(index, value.getType(), DictionaryAttr(),
                           value.getLoc());
   if (isCut)
-    backward.setArgAttr(
-        index, "pipe.saved",
-        SavedAttr::get(backward.getContext(), FragmentKind::Forward, result));
+    backward.setArgAttr(index, "pipe.saved",
+                        SavedAttr::get(backward.getContext(),
+                                       FragmentKind::Forward,
+                                       FragmentEnd::Result, result));
   return backward.getArgument(index);
 }
 
@@ -99,7 +100,7 @@ void FragmentPair::eraseResults(const llvm::BitVector &dropped) {
         backward.setArgAttr(i, "pipe.saved",
                             SavedAttr::get(backward.getContext(),
                                            FragmentKind::Forward,
-                                           moved[result]));
+                                           FragmentEnd::Result, moved[result]));
   endOf(forward)->eraseOperands(dropped);
   forward.eraseResults(dropped);
 }

@@ -32,8 +32,8 @@ def PipeSplitStages : Pass<"pipe-split-stages", "::mlir::ModuleOp"> {
     }
     pipe.fragment F @forward stage 0 chunk 0
     // becomes, with two pipeline ranks
-    func.func @forward_0(%t {xf.host = #xf.host_input<tokens>}) -> (tensor {pipe.send = #pipe.link<rank 1 tag 0>}, ...)
-    func.func @forward_1(%l {xf.host = #xf.host_input<labels>}, %0 {pipe.receive = #pipe.link<rank 0 tag 0>}) -> ...
+    func.func @forward_0(%t {xf.host = #xf.host_input<tokens>}) -> (tensor {pipe.send = #step.link<rank 1 tag 0>}, ...)
+    func.func @forward_1(%l {xf.host = #xf.host_input<labels>}, %0 {pipe.receive = #step.link<rank 0 tag 0>}) -> ...
     pipe.fragment F @forward_0 stage 0 chunk 0 cut
     pipe.fragment F @forward_1 stage 1 chunk 0 rank 1 cut
     ```

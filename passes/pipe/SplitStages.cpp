@@ -292,10 +292,10 @@ void StageSplitter::buildTraining(FlowCut &forwardCut, FlowCut &backwardCut) {
       kept.push_back(residualOf(cast<BlockArgument>(argument).getArgNumber()));
     CutFunction cut = forwardCut.build(stage, "forward", kept);
     for (unsigned i = 0; i < own; ++i)
-      half.function.setArgAttr(i, "pipe.saved",
-                               SavedAttr::get(module.getContext(),
-                                              FragmentKind::Forward,
-                                              cut.sent + i));
+      half.function.setArgAttr(
+          i, "pipe.saved",
+          SavedAttr::get(module.getContext(), FragmentKind::Forward,
+                         FragmentEnd::Result, cut.sent + i));
     markHostArguments(cut);
     unsigned tag = nextTag;
     markLinks(cut, stage, +1, firstTag);

@@ -137,9 +137,9 @@ void WeightSplitter::splitFragment(FragmentOp fragment) {
   for (auto [i, value] : llvm::enumerate(split.kept)) {
     Attribute saved = savedBefore(value);
     if (!saved)
-      saved = SavedAttr::get(module.getContext(), FragmentKind::Backward,
-                             isa<BlockArgument>(value) ? nextPassed++
-                                                       : nextValue++);
+      saved = SavedAttr::get(
+          module.getContext(), FragmentKind::Backward, FragmentEnd::Result,
+          isa<BlockArgument>(value) ? nextPassed++ : nextValue++);
     late.setArgAttr(i, "pipe.saved", saved);
   }
   keepEarlyPart(function, split, passed);

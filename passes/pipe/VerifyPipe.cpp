@@ -131,8 +131,8 @@ private:
         func::FuncOp from = maker == fragments.end()
                                 ? func::FuncOp()
                                 : functionOf(maker->second);
-        int64_t result = saved.getResult();
-        if (!from || result < 0 ||
+        int64_t result = saved.getIndex();
+        if (!from || saved.getEnd() != FragmentEnd::Result || result < 0 ||
             result >= static_cast<int64_t>(from.getNumResults()) ||
             from.getResultTypes()[result] != function.getArgumentTypes()[i])
           return function.emitOpError("P12: takes ")

@@ -23,13 +23,6 @@ LEFT = {
     "xf.stream": "as dist.sharding: that an argument is the residual stream",
     "dist.stream": "as dist.sharding: where such an argument is",
     "xf.backward": "of a function, until recompute: the other half of a layer",
-    "kern.saved": "pipe.saved, for a level that cannot name pipe's attributes",
-    "kern.send": "pipe.send, for a level that cannot name pipe's attributes",
-    "kern.receive": "pipe.receive, likewise",
-    "kern.host": "xf.host, likewise",
-    "kern.axes": "dist.sharding, likewise",
-    "kern.fragment": "a kind of function, until kern has a fragment op",
-    "kern.stage": "the stage of such a function",
     # Of ops of xf, which must not know of shardings. Gone after partitioning.
     "dist.operands": "what propagation wants of any op's operands",
     "dist.results": "what propagation gives any op's results",

@@ -196,7 +196,7 @@ private:
           return success();
         })
         .Case<exec::CollectiveOp>([&](auto collective) {
-          if (collective.getKind() == exec::CollectiveKind::Shift)
+          if (collective.getKind() == step::CollectiveKind::Shift)
             addShift(collective, to.stream(), *to.mutable_transfer());
           else
             addCollective(collective, *to.mutable_collective());
@@ -287,10 +287,10 @@ private:
   }
 
   void addCollective(exec::CollectiveOp collective, program::Collective &to) {
-    exec::CollectiveKind kind = collective.getKind();
-    to.set_op(exec::stringifyCollectiveKind(kind).str());
-    if (kind == exec::CollectiveKind::AllReduce ||
-        kind == exec::CollectiveKind::ReduceScatter)
+    step::CollectiveKind kind = collective.getKind();
+    to.set_op(step::stringifyCollectiveKind(kind).str());
+    if (kind == step::CollectiveKind::AllReduce ||
+        kind == step::CollectiveKind::ReduceScatter)
       to.set_reduction("sum");
     to.set_group(groups.indexOf(collective.getAxes()));
     for (auto [i, from, into] :
@@ -410,8 +410,8 @@ private:
       to.set_has_scale_b(true);
       to.set_scale_b(number(gemm.getScaleB()));
     }
-    if (gemm.getEpilogue() != exec::Epilogue::None)
-      to.set_epilogue(exec::stringifyEpilogue(gemm.getEpilogue()).str());
+    if (gemm.getEpilogue() != step::Epilogue::None)
+      to.set_epilogue(step::stringifyEpilogue(gemm.getEpilogue()).str());
     to.set_b_packed(gemm.getBPacked());
     to.set_alpha(gemm.getAlpha().convertToFloat());
   }

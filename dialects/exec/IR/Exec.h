@@ -7,6 +7,8 @@
 #ifndef HOCKET_DIALECTS_EXEC_IR_EXEC_H
 #define HOCKET_DIALECTS_EXEC_IR_EXEC_H
 
+#include "dialects/step/IR/Step.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -18,6 +20,14 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <string>
+
+namespace hocket::exec {
+
+using step::CollectiveKind;
+using step::Epilogue;
+using step::FragmentKind;
+
+} // namespace hocket::exec
 
 #include "dialects/exec/IR/ExecDialect.h.inc"
 #include "dialects/exec/IR/ExecEnums.h.inc"

@@ -14,6 +14,8 @@
 #ifndef HOCKET_DIALECTS_KERN_IR_KERN_H
 #define HOCKET_DIALECTS_KERN_IR_KERN_H
 
+#include "dialects/step/IR/Step.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -22,8 +24,21 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace hocket::kern {
+
+using step::CollectiveKind;
+using step::Epilogue;
+using step::FragmentEnd;
+using step::FragmentKind;
+using step::LinkAttr;
+using step::SavedAttr;
+
+} // namespace hocket::kern
 
 #include "dialects/kern/IR/KernDialect.h.inc"
 #include "dialects/kern/IR/KernEnums.h.inc"

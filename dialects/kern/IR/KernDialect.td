@@ -14,9 +14,10 @@ def Kern_Dialect : Dialect {
   let cppNamespace = "::hocket::kern";
   let summary = "How one kernel computes";
   let description = [{
-    A program of this level is functions over local tensors whose ops are fused
-    regions (`kern.rows`, `kern.columns`), GEMMs (`kern.gemm`), calls
-    of hand-written kernels (`kern.library`) and reads and writes of variables.
+    A program of this level is fragments (`kern.fragment`), and functions that
+    they call, over local tensors. Their ops are fused regions (`kern.rows`,
+    `kern.columns`), GEMMs (`kern.gemm`), calls of hand-written kernels
+    (`kern.library`) and reads and writes of variables.
 
     A fused region is scalar code over a two-dimensional iteration space of
     `rows x cols`. Every operand has an access: `full` (one element for each
@@ -27,7 +28,8 @@ def Kern_Dialect : Dialect {
   }];
   let dependentDialects = ["::mlir::func::FuncDialect",
                            "::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect"];
+                           "::mlir::math::MathDialect",
+                           "::hocket::step::StepDialect"];
   let useDefaultAttributePrinterParser = 1;
 }
 

@@ -9,12 +9,81 @@
 
 include "dialects/kern/IR/KernAttrs.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Kern_Op<string mnemonic, list<Trait> traits = []>
     : Op<Kern_Dialect, mnemonic, traits> {
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+def Kern_FragmentOp : Kern_Op<"fragment", [FunctionOpInterface,
+    IsolatedFromAbove, SingleBlock]> {
+  let summary = "a part of a step, which a schedule runs";
+  let description = [{
+    Where each argument comes from stands behind its type:
+
+    - `from host "tokens"`: the runtime gives it. Where devices hold shards,
+      `split [["dp"], []]` has for each dim the mesh axes that split it.
+    - `from rank 1 tag 3`: pipeline rank 1 sends it, in the message 3.
+    - `from F result 2`, `from F argument 0`: the fragment of this kind, of the
+      same stage and microbatch, has returned it, or was given it.
+
+    All results are kept for the fragments that name them, and `to rank 1 tag 3`
+    sends one to another pipeline rank besides. `stage` is there where there are
+    several.
+
+    ```mlir
+    kern.fragment F @forward_1(%x: tensor<8x64xf32> from rank 0 tag 0) -> (tensor<8x64xf32> to rank 2 tag 1, tensor<8x64xf32>) stage 1 {
+      kern.return %x, %x : tensor<8x64xf32>, tensor<8x64xf32>
+    }
+    kern.fragment B @backward_1(%d: tensor<8x64xf32> from rank 2 tag 2, %x: tensor<8x64xf32> from F result 1) stage 1 {
+      kern.return
+    }
+    ```
+  }];
+  let arguments = (ins Kern_FragmentKindAttr:$kind, SymbolNameAttr:$sym_name,
+                       TypeAttrOf<FunctionType>:$function_type,
+                       Kern_SourcesAttr:$sources, Kern_TargetsAttr:$targets,
+                       OptionalAttr<I64Attr>:$stage,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// The number of its stage; 0 where there is only one.
+    int64_t getStageNumber() {
+      return static_cast<int64_t>(getStage().value_or(0));
+    }
+    /// What `FunctionOpInterface` asks for.
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() {
+      return getFunctionType().getInputs();
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() {
+      return getFunctionType().getResults();
+    }
+  }];
+}
+
+def Kern_ReturnOp : Kern_Op<"return", [Pure, ReturnLike, Terminator,
+    HasParent<"FragmentOp">]> {
+  let summary = "what a fragment leaves";
+  let description = [{
+    Ends a `kern.fragment` with the values of its results.
+
+    ```mlir
+    kern.return %x : tensor<8x64xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
 //===----------------------------------------------------------------------===//
@@ -497,12 +566,10 @@ def Kern_OutputOp : Kern_Op<"output", [MemoryEffects<[MemWrite]>]> {
 }
 
 def Kern_ScheduleOp : Kern_Op<"schedule"> {
-  let summary = "which functions run, in which order";
+  let summary = "which fragments run, in which order";
   let description = [{
-    `entry` names what the runtime asks for, of pipeline rank `rank`. What a
-    forward fragment takes, and what it returns after the loss (its residuals),
-    is passed by position to the backward fragment, and `slots` copies of the
-    residuals exist.
+    `entry` names what the runtime asks for, of pipeline rank `rank`. `slots`
+    copies exist of what one fragment keeps for another.
 
     ```mlir
     kern.schedule "eval_step" slots 1 [#kern.action<@evaluate microbatch 0 slot 0>]

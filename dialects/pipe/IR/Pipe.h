@@ -7,6 +7,8 @@
 #ifndef HOCKET_DIALECTS_PIPE_IR_PIPE_H
 #define HOCKET_DIALECTS_PIPE_IR_PIPE_H
 
+#include "dialects/step/IR/Step.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -18,8 +20,16 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace hocket::pipe {
+
+using step::FragmentEnd;
+using step::FragmentKind;
+using step::LinkAttr;
+using step::SavedAttr;
+
+} // namespace hocket::pipe
+
 #include "dialects/pipe/IR/PipeDialect.h.inc"
-#include "dialects/pipe/IR/PipeEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/pipe/IR/PipeAttrs.h.inc"

@@ -13,7 +13,6 @@ using namespace mlir;
 using namespace hocket::pipe;
 
 #include "dialects/pipe/IR/PipeDialect.cpp.inc"
-#include "dialects/pipe/IR/PipeEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/pipe/IR/PipeAttrs.cpp.inc"

@@ -17,6 +17,7 @@ def Pipe_Dialect : Dialect {
     The step cut into fragments, and the schedule as data: for each rank an
     ordered list of actions, each one run of a fragment for one microbatch.
   }];
+  let dependentDialects = ["::hocket::step::StepDialect"];
   let useDefaultAttributePrinterParser = 1;
 }
 

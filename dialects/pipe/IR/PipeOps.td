@@ -8,22 +8,13 @@
 #define HOCKET_DIALECTS_PIPE_PIPEOPS
 
 include "dialects/pipe/IR/PipeDialect.td"
-include "mlir/IR/AttrTypeBase.td"
-include "mlir/IR/EnumAttr.td"
+include "dialects/step/IR/StepAttrs.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Pipe_FragmentKind : I32EnumAttr<"FragmentKind", "what a fragment does", [
-    I32EnumAttrCase<"Forward", 0, "F">, I32EnumAttrCase<"Backward", 1, "B">,
-    I32EnumAttrCase<"Update", 2, "U">, I32EnumAttrCase<"Evaluate", 3, "E">,
-    I32EnumAttrCase<"Prepare", 4, "P">, I32EnumAttrCase<"Weight", 5, "W">,
-    I32EnumAttrCase<"Prefill", 6, "L">, I32EnumAttrCase<"Decode", 7, "D">]> {
-  let cppNamespace = "::hocket::pipe";
-  let genSpecializedAttr = 0;
-}
 def Pipe_FragmentKindAttr
-    : EnumAttr<Pipe_Dialect, Pipe_FragmentKind, "fragment_kind"> {
+    : Step_EnumAttr<Pipe_Dialect, Step_FragmentKind, "fragment_kind"> {
   let assemblyFormat = "$value";
 }
 
@@ -34,37 +25,12 @@ def Pipe_ActionAttr : AttrDef<Pipe_Dialect, "Action"> {
     The fragment of `kind` and `chunk` on this rank, for one microbatch; its
     residuals are in copy `slot`. `#pipe.action<F chunk 0 microbatch 3 slot 1>`
   }];
-  let parameters = (ins EnumParameter<Pipe_FragmentKind>:$kind,
+  let parameters = (ins EnumParameter<Step_FragmentKind>:$kind,
                         "int64_t":$chunk, "int64_t":$microbatch,
                         "int64_t":$slot);
   let assemblyFormat = [{
     `<` $kind `chunk` $chunk `microbatch` $microbatch `slot` $slot `>`
   }];
-}
-
-def Pipe_LinkAttr : AttrDef<Pipe_Dialect, "Link"> {
-  let mnemonic = "link";
-  let summary = "The other end of a value that crosses between stages";
-  let description = [{
-    As `pipe.receive` on an argument of a fragment's function: pipeline rank
-    `rank` sends it, in the message `tag`. As `pipe.send` on a result: `rank`
-    receives it. `#pipe.link<rank 1 tag 3>`
-  }];
-  let parameters = (ins "int64_t":$rank, "int64_t":$tag);
-  let assemblyFormat = "`<` `rank` $rank `tag` $tag `>`";
-}
-
-def Pipe_SavedAttr : AttrDef<Pipe_Dialect, "Saved"> {
-  let mnemonic = "saved";
-  let summary = "A residual, by the fragment that made it";
-  let description = [{
-    As `pipe.saved` on an argument of a fragment's function: result `result` of
-    the fragment of `kind` of the same stage and microbatch.
-    `#pipe.saved<F result 2>`
-  }];
-  let parameters = (ins EnumParameter<Pipe_FragmentKind>:$kind,
-                        "int64_t":$result);
-  let assemblyFormat = "`<` $kind `result` $result `>`";
 }
 
 def Pipe_FragmentOp : Op<Pipe_Dialect, "fragment",
@@ -80,9 +46,9 @@ def Pipe_FragmentOp : Op<Pipe_Dialect, "fragment",
     | attribute | on | the value |
     |---|---|---|
     | `xf.host = #xf.host_input<tokens>` | an argument | comes from the host |
-    | `pipe.receive = #pipe.link<...>` | an argument | comes from another stage |
-    | `pipe.saved = #pipe.saved<...>` | an argument | was returned by F or B of this stage |
-    | `pipe.send = #pipe.link<...>` | a result | goes to another stage |
+    | `pipe.receive = #step.link<...>` | an argument | comes from another stage |
+    | `pipe.saved = #step.saved<...>` | an argument | was returned by F or B of this stage |
+    | `pipe.send = #step.link<...>` | a result | goes to another stage |
 
     ```mlir
     pipe.fragment F @forward stage 0 chunk 0

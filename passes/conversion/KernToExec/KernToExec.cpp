@@ -34,13 +34,13 @@ struct KernToExec : hocket::impl::ConvertKernToExecBase<KernToExec> {
   }
 
 private:
-  /// What the roles say now: schedules first, as they name functions.
+  /// What the roles say now: schedules first, as they name fragments.
   void eraseConverted() {
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
       if (isa<kern::ScheduleOp>(op))
         op.erase();
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
-      if (isa<func::FuncOp, kern::VariableOp>(op))
+      if (isa<kern::FragmentOp, func::FuncOp, kern::VariableOp>(op))
         op.erase();
   }
 };

@@ -1,4 +1,4 @@
-//===- RoleConversion.cpp - Inline the scheduled functions ----------------===//
+//===- RoleConversion.cpp - Inline what fragments call --------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -17,7 +17,6 @@
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::kerntoexec;
-using exec::FragmentKind;
 using exec::MemoryKind;
 
 /// Bytes of a statically shaped tensor; -1 if that overflows.
@@ -58,16 +57,17 @@ struct Links {
   SmallVector<Value> buffers;
   SmallVector<int64_t> ranks, tags;
 
-  void add(Value buffer, DenseI64ArrayAttr link) {
+  void add(Value buffer, kern::LinkAttr link) {
     buffers.push_back(buffer);
-    ranks.push_back(link[0]);
-    tags.push_back(link[1]);
+    ranks.push_back(link.getRank());
+    tags.push_back(link.getTag());
   }
 };
 
-StringAttr fragmentOf(func::FuncOp function) {
-  return function->getAttrOfType<StringAttr>("kern.fragment");
-}
+/// What a fragment was given and has returned.
+struct FragmentValues {
+  SmallVector<Binding> arguments, results;
+};
 
 /// Walks functions and appends to the role.
 class RoleConverter {
@@ -80,12 +80,12 @@ public:
     createRole();
     if (failed(addVariables()))
       return failure();
-    for (func::FuncOp function : fragments.functions)
-      if (failed(addSequence(function)))
+    for (kern::FragmentOp fragment : fragments.fragments)
+      if (failed(addSequence(fragment)))
         return failure();
     if (role.getOps<exec::SequenceOp>().empty())
-      return module.emitError("no function is scheduled: a `kern.schedule` and "
-                              "its functions are expected");
+      return module.emitError("no fragment is scheduled: a `kern.schedule` and "
+                              "its fragments are expected");
     for (kern::ScheduleOp schedule : fragments.schedules)
       addEntry(schedule);
     return success();
@@ -137,11 +137,11 @@ private:
     return lastBuffer;
   }
 
-  /// All of them, or those that the functions of one stage of several use.
+  /// All of them, or those that the fragments of one stage of several use.
   LogicalResult addVariables() {
     llvm::DenseSet<StringAttr> used;
-    for (func::FuncOp function : fragments.functions)
-      noteVariables(function, used);
+    for (kern::FragmentOp fragment : fragments.fragments)
+      noteVariables(fragment, used);
     for (auto variable : module.getOps<kern::VariableOp>())
       if (!fragments.isCut || used.contains(variable.getSymNameAttr()))
         if (failed(addVariable(variable)))
@@ -149,8 +149,8 @@ private:
     return success();
   }
 
-  void noteVariables(func::FuncOp function, llvm::DenseSet<StringAttr> &used) {
-    function.walk([&](Operation *op) {
+  void noteVariables(Operation *function, llvm::DenseSet<StringAttr> &used) {
+    function->walk([&](Operation *op) {
       if (auto name = op->getAttrOfType<FlatSymbolRefAttr>("variable"))
         used.insert(name.getAttr());
       else if (auto call = dyn_cast<func::CallOp>(op))
@@ -207,55 +207,68 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Fragments of one stage of several
+  // Fragments
   //===--------------------------------------------------------------------===//
 
-  /// The sequence of a function, to whose end the builder goes.
-  exec::SequenceOp createSequence(func::FuncOp function, IntegerAttr stage) {
+  LogicalResult addSequence(kern::FragmentOp fragment) {
+    createSequence(fragment);
+    Bindings bindings;
+    FragmentValues values;
+    for (unsigned i = 0; i < fragment.getNumArguments(); ++i)
+      if (failed(bindArgument(fragment, i, bindings)))
+        return failure();
+    receiveArguments(fragment, bindings);
+    for (Value argument : fragment.getArguments())
+      values.arguments.push_back(bindings.lookup(argument));
+    if (failed(walk(fragment, bindings, "", values.results)))
+      return failure();
+    sendResults(fragment, values.results);
+    kept[{fragment.getStageNumber(), fragment.getKind()}] = std::move(values);
+    return success();
+  }
+
+  /// The sequence of a fragment, to whose end the builder goes.
+  void createSequence(kern::FragmentOp fragment) {
     builder.setInsertionPointToEnd(&role.getBody().front());
     auto sequence = builder.create<exec::SequenceOp>(
-        module.getLoc(), function.getSymNameAttr(),
-        exec::FragmentKindAttr::get(
-            builder.getContext(),
-            *exec::symbolizeFragmentKind(fragmentOf(function).getValue())),
-        stage, StringAttr(), UnitAttr());
+        module.getLoc(), fragment.getSymNameAttr(),
+        exec::FragmentKindAttr::get(builder.getContext(), fragment.getKind()),
+        fragment.getStageAttr(), StringAttr(), UnitAttr());
     builder.setInsertionPointToEnd(&sequence.getBody().emplaceBlock());
-    return sequence;
   }
 
-  LogicalResult addStageSequence(func::FuncOp function, IntegerAttr stage) {
-    createSequence(function, stage);
-    char fragment = fragmentOf(function).getValue().front();
-    Bindings bindings;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (failed(bindArgument(function, i, stage.getInt(), bindings)))
-        return failure();
-    receiveArguments(function, bindings);
-    SmallVector<Binding> results;
-    if (failed(walk(function, bindings, "", results)))
-      return failure();
-    sendResults(function, results);
-    kept[{stage.getInt(), fragment}] = std::move(results);
-    return success();
-  }
-
-  LogicalResult bindArgument(func::FuncOp function, unsigned i, int64_t stage,
+  /// Gives an argument what its source is, unless it is received.
+  LogicalResult bindArgument(kern::FragmentOp fragment, unsigned i,
                              Bindings &bindings) {
-    if (function.getArgAttr(i, "kern.host"))
-      return addHostInput(function, i, bindings);
-    auto saved = function.getArgAttrOfType<ArrayAttr>(i, "kern.saved");
-    if (!saved)
-      return success();
-    char maker = cast<StringAttr>(saved[0]).getValue().front();
-    size_t index = cast<IntegerAttr>(saved[1]).getInt();
-    auto found = kept.find({stage, maker});
-    if (found == kept.end() || index >= found->second.size())
-      return function.emitOpError("takes what no fragment before it keeps: ")
-             << saved;
-    Binding binding = found->second[index];
-    markResidual(binding);
-    bindings[function.getArgument(i)] = binding;
+    Attribute source = fragment.getSources()[i];
+    Value argument = fragment.getArgument(i);
+    if (auto host = dyn_cast<kern::HostAttr>(source)) {
+      StringRef name = host.getName().getValue();
+      Value buffer = addBuffer(argument.getType(), name, MemoryKind::Inputs);
+      bindings[argument].buffer = buffer;
+      addHost(fragment.getLoc(), exec::HostDirection::Input, name, buffer,
+              host.getAxes());
+    } else if (auto saved = dyn_cast<kern::SavedAttr>(source)) {
+      const Binding *binding = keptBy(fragment, saved);
+      if (!binding)
+        return fragment.emitOpError("takes as argument ")
+               << i << " what no fragment before it keeps";
+      markResidual(*binding);
+      bindings[argument] = *binding;
+    }
     return success();
+  }
+
+  /// A value of a fragment that was converted before; null if there is none.
+  const Binding *keptBy(kern::FragmentOp fragment, kern::SavedAttr saved) {
+    auto found = kept.find({fragment.getStageNumber(), saved.getKind()});
+    if (found == kept.end())
+      return nullptr;
+    ArrayRef<Binding> values = saved.getEnd() == kern::FragmentEnd::Argument
+                                   ? found->second.arguments
+                                   : found->second.results;
+    auto index = static_cast<size_t>(saved.getIndex());
+    return index < values.size() ? &values[index] : nullptr;
   }
 
   /// A value that one fragment leaves for another.
@@ -267,101 +280,41 @@ private:
       buffer.setResidual(true);
   }
 
-  void receiveArguments(func::FuncOp function, Bindings &bindings) {
+  void receiveArguments(kern::FragmentOp fragment, Bindings &bindings) {
     Links links;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto link =
-              function.getArgAttrOfType<DenseI64ArrayAttr>(i, "kern.receive")) {
-        Value buffer = addBuffer(function.getArgumentTypes()[i],
-                                 function.getSymName() + ".receive",
-                                 MemoryKind::Transfers);
-        bindings[function.getArgument(i)].buffer = buffer;
+    for (auto [argument, source] :
+         llvm::zip(fragment.getArguments(), fragment.getSources()))
+      if (auto link = dyn_cast<kern::LinkAttr>(source)) {
+        Value buffer =
+            addBuffer(argument.getType(), fragment.getSymName() + ".receive",
+                      MemoryKind::Transfers);
+        bindings[argument].buffer = buffer;
         links.add(buffer, link);
       }
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(builder.getInsertionBlock());
-    addTransfer(function, links, /*sends=*/false);
+    addTransfer(fragment, links, /*sends=*/false);
   }
 
-  void sendResults(func::FuncOp function, ArrayRef<Binding> results) {
+  void sendResults(kern::FragmentOp fragment, ArrayRef<Binding> results) {
     Links links;
-    for (auto [i, result] : llvm::enumerate(results))
-      if (auto link =
-              function.getResultAttrOfType<DenseI64ArrayAttr>(i, "kern.send"))
+    for (auto [result, target] : llvm::zip(results, fragment.getTargets()))
+      if (auto link = dyn_cast<kern::LinkAttr>(target))
         links.add(result.buffer, link);
-    addTransfer(function, links, /*sends=*/true);
+    addTransfer(fragment, links, /*sends=*/true);
   }
 
-  void addTransfer(func::FuncOp function, const Links &links, bool sends) {
+  void addTransfer(kern::FragmentOp fragment, const Links &links, bool sends) {
     if (links.buffers.empty())
       return;
     SmallVector<bool> directions(links.buffers.size(), sends);
     builder.create<exec::TransferOp>(
-        function.getLoc(), links.buffers,
+        fragment.getLoc(), links.buffers,
         builder.getDenseBoolArrayAttr(directions),
         builder.getDenseI64ArrayAttr(links.ranks),
         builder.getDenseI64ArrayAttr(links.tags),
         builder.getStrArrayAttr({axisName(AxisKind::Pipeline)}),
         builder.getI64IntegerAttr(0));
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Fragments of the only stage
-  //===--------------------------------------------------------------------===//
-
-  LogicalResult addSequence(func::FuncOp function) {
-    if (!exec::symbolizeFragmentKind(fragmentOf(function).getValue()))
-      return function.emitOpError("is no fragment of a step: ")
-             << fragmentOf(function);
-    if (auto stage = function->getAttrOfType<IntegerAttr>("kern.stage"))
-      return addStageSequence(function, stage);
-    exec::SequenceOp sequence = createSequence(function, IntegerAttr());
-    Bindings bindings;
-    if (sequence.isFragment(FragmentKind::Backward)) {
-      if (residuals.size() != function.getNumArguments())
-        return function.emitOpError("takes ")
-               << function.getNumArguments() << " residuals where forward has "
-               << residuals.size();
-      for (auto [argument, residual] :
-           llvm::zip(function.getArguments(), residuals))
-        bindings[argument] = residual;
-    } else {
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        if (failed(addHostInput(function, i, bindings)))
-          return failure();
-    }
-    SmallVector<Binding> results;
-    if (failed(walk(function, bindings, "", results)))
-      return failure();
-    if (sequence.isFragment(FragmentKind::Forward)) {
-      // The loss has gone to the host; what follows it is kept, behind what
-      // the function itself was given.
-      residuals.clear();
-      for (Value argument : function.getArguments())
-        residuals.push_back(bindings.lookup(argument));
-      residuals.append(results.begin() + std::min<size_t>(1, results.size()),
-                       results.end());
-      llvm::for_each(residuals, markResidual);
-    }
-    return success();
-  }
-
-  LogicalResult addHostInput(func::FuncOp function, unsigned i,
-                             Bindings &bindings) {
-    if (auto name = function.getArgAttrOfType<StringAttr>(i, "kern.host"))
-      return addInput(function, i, name.getValue(), bindings);
-    return function.emitOpError("takes argument ")
-           << i << ", of which nothing says what the host gives for it";
-  }
-
-  LogicalResult addInput(func::FuncOp function, unsigned i, StringRef name,
-                         Bindings &bindings) {
-    Value buffer =
-        addBuffer(function.getArgumentTypes()[i], name, MemoryKind::Inputs);
-    bindings[function.getArgument(i)].buffer = buffer;
-    addHost(function.getLoc(), exec::HostDirection::Input, name, buffer,
-            function.getArgAttrOfType<ArrayAttr>(i, "kern.axes"));
-    return success();
   }
 
   void addHost(Location loc, exec::HostDirection direction, StringRef name,
@@ -381,12 +334,13 @@ private:
   // Instructions
   //===--------------------------------------------------------------------===//
 
-  LogicalResult walk(func::FuncOp function, Bindings &bindings,
+  /// Converts a fragment, or a function that it calls.
+  LogicalResult walk(FunctionOpInterface function, Bindings &bindings,
                      const std::string &place,
                      SmallVectorImpl<Binding> &results) {
     if (++depth > 64)
       return function.emitOpError("is called too deeply to inline");
-    for (Operation &op : function.getBody().front())
+    for (Operation &op : function.getFunctionBody().front())
       if (failed(visit(&op, bindings, place, results)))
         return failure();
     --depth;
@@ -459,7 +413,7 @@ private:
         })
         .Case<func::CallOp>(
             [&](auto call) { return inlineCall(call, bindings, place); })
-        .Case<func::ReturnOp>([&](auto ret) {
+        .Case<func::ReturnOp, kern::ReturnOp>([&](auto ret) {
           for (Value value : ret.getOperands())
             results.push_back(bindings.lookup(value));
           return success();
@@ -565,8 +519,6 @@ private:
 
   void addInstruction(kern::GemmOp gemm, const std::string &place, BufferOf of,
                       ArrayRef<Value> outputs, Bindings &) {
-    auto epilogue =
-        exec::symbolizeEpilogue(kern::stringifyEpilogue(gemm.getEpilogue()));
     Value beside = outputs.size() > 1 ? outputs[1] : Value();
     bool sums = gemm.getBiasGradient();
     builder.create<exec::GemmOp>(
@@ -576,8 +528,7 @@ private:
         of(gemm.getScaleA()), of(gemm.getScaleB()), gemm.getMAttr(),
         gemm.getNAttr(), gemm.getKAttr(), gemm.getTransposeAAttr(),
         gemm.getTransposeBAttr(), UnitAttr(),
-        exec::EpilogueAttr::get(builder.getContext(),
-                                epilogue.value_or(exec::Epilogue::None)),
+        exec::EpilogueAttr::get(builder.getContext(), gemm.getEpilogue()),
         gemm.getAlphaAttr(), exec::AccumulationAttr(),
         builder.getI64IntegerAttr(0));
   }
@@ -600,27 +551,12 @@ private:
         builder.getI64IntegerAttr(0));
   }
 
-  static exec::CollectiveKind kindOf(kern::CollectiveKind kind) {
-    switch (kind) {
-    case kern::CollectiveKind::AllReduce:
-      return exec::CollectiveKind::AllReduce;
-    case kern::CollectiveKind::ReduceScatter:
-      return exec::CollectiveKind::ReduceScatter;
-    case kern::CollectiveKind::AllGather:
-      return exec::CollectiveKind::AllGather;
-    case kern::CollectiveKind::AllToAll:
-      return exec::CollectiveKind::AllToAll;
-    case kern::CollectiveKind::Shift:
-      return exec::CollectiveKind::Shift;
-    }
-  }
-
   void addInstruction(kern::CollectiveOp collective, const std::string &place,
                       BufferOf of, ArrayRef<Value> outputs, Bindings &) {
     builder.create<exec::CollectiveOp>(
         placed(collective, place),
         exec::CollectiveKindAttr::get(builder.getContext(),
-                                      kindOf(collective.getKind())),
+                                      collective.getKind()),
         of(collective.getInput()), outputs, collective.getAxesAttr(),
         collective.getWhyAttr(),
         place.empty() ? StringAttr() : builder.getStringAttr(place),
@@ -648,7 +584,7 @@ private:
     else if (auto library = dyn_cast<kern::LibraryOp>(op))
       what = library.getOp().str();
     else if (auto collective = dyn_cast<kern::CollectiveOp>(op))
-      what = kern::stringifyCollectiveKind(collective.getKind()).str();
+      what = step::stringifyCollectiveKind(collective.getKind()).str();
     else if (isa<kern::ExchangeOp>(op))
       what = "exchange";
     else
@@ -683,9 +619,8 @@ private:
   OpBuilder buffers; ///< behind the last buffer
   exec::BufferOp lastBuffer;
   llvm::DenseMap<StringAttr, Value> variables;
-  SmallVector<Binding> residuals; ///< of the only stage
-  /// What fragments of stages return, by stage and kind.
-  std::map<std::pair<int64_t, char>, SmallVector<Binding>> kept;
+  /// What fragments have, by stage and kind.
+  std::map<std::pair<int64_t, kern::FragmentKind>, FragmentValues> kept;
   int depth = 0;
 };
 

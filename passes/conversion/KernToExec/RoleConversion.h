@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The two steps of `convert-kern-to-exec`: which functions a pipeline rank
+/// The two steps of `convert-kern-to-exec`: which fragments a pipeline rank
 /// runs, and these as an `exec.role` whose buffers have no addresses yet.
 ///
 //===----------------------------------------------------------------------===//
@@ -28,14 +28,14 @@ struct RoleFragments {
   bool isCut = false; ///< one of several stages
   std::vector<kern::ScheduleOp> schedules;
   /// In an order in which one microbatch alone could run them.
-  std::vector<mlir::func::FuncOp> functions;
+  std::vector<kern::FragmentOp> fragments;
 };
 
 /// One for each pipeline rank, ascending.
 std::vector<RoleFragments> selectRoles(mlir::ModuleOp module);
 
 /// Appends the `exec.role` of `fragments` to the module: a sequence for each
-/// function with every call inlined, a buffer for each value, and an entry for
+/// fragment with every call inlined, a buffer for each value, and an entry for
 /// each schedule.
 mlir::LogicalResult convertRole(mlir::ModuleOp module,
                                 const RoleFragments &fragments);

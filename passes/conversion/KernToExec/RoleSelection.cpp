@@ -17,39 +17,46 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::kerntoexec;
 
-static StringRef kindOf(func::FuncOp function) {
-  auto kind = function->getAttrOfType<StringAttr>("kern.fragment");
-  return kind ? kind.getValue() : StringRef();
-}
+using kern::FragmentKind;
 
 /// All fragments of a module that has one stage.
 static void addWholeFragments(ModuleOp module, RoleFragments &role) {
   // Forward and backward stand side by side: what is saved by one for the other
   // must not overlap with anything between.
-  for (StringRef kind : {"P", "F", "B", "U", "E", "L", "D"})
-    for (auto function : module.getOps<func::FuncOp>())
-      if (kindOf(function) == kind)
-        role.functions.push_back(function);
+  for (FragmentKind kind :
+       {FragmentKind::Prepare, FragmentKind::Forward, FragmentKind::Backward,
+        FragmentKind::Update, FragmentKind::Evaluate, FragmentKind::Prefill,
+        FragmentKind::Decode})
+    for (auto fragment : module.getOps<kern::FragmentOp>())
+      if (fragment.getKind() == kind)
+        role.fragments.push_back(fragment);
 }
 
-/// What the role's schedules run, each function where it first runs.
+/// What the role's schedules run, each fragment where it first runs.
 static void addScheduledFragments(SymbolTable &symbols, RoleFragments &role) {
-  std::vector<func::FuncOp> prepare, train, evaluate;
+  std::vector<kern::FragmentOp> prepare, train, evaluate;
+  auto listOf = [&](FragmentKind kind) -> auto & {
+    switch (kind) {
+    case FragmentKind::Prepare:
+      return prepare;
+    case FragmentKind::Evaluate:
+    case FragmentKind::Prefill:
+    case FragmentKind::Decode:
+      return evaluate;
+    default:
+      return train;
+    }
+  };
   llvm::DenseSet<Operation *> seen;
   for (kern::ScheduleOp schedule : role.schedules)
     for (auto action : schedule.getActions().getAsRange<kern::ActionAttr>()) {
-      auto function =
-          symbols.lookup<func::FuncOp>(action.getFunction().getAttr());
-      if (!function || !seen.insert(function).second)
-        continue;
-      StringRef kind = kindOf(function);
-      (kind == "P"                                 ? prepare
-       : llvm::is_contained({"E", "L", "D"}, kind) ? evaluate
-                                                   : train)
-          .push_back(function);
+      auto fragment =
+          symbols.lookup<kern::FragmentOp>(action.getFunction().getAttr());
+      if (fragment && seen.insert(fragment).second)
+        listOf(fragment.getKind()).push_back(fragment);
     }
   for (auto *list : {&prepare, &train, &evaluate})
-    llvm::append_range(role.functions, *list);
+    llvm::append_range(role.fragments, *list);
 }
 
 std::vector<RoleFragments> hocket::kerntoexec::selectRoles(ModuleOp module) {
@@ -57,10 +64,9 @@ std::vector<RoleFragments> hocket::kerntoexec::selectRoles(ModuleOp module) {
   std::map<int64_t, RoleFragments> roles;
   for (auto schedule : module.getOps<kern::ScheduleOp>())
     roles[int64_t(schedule.getRank())].schedules.push_back(schedule);
-  bool isCut =
-      llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
-        return function->hasAttr("kern.stage");
-      });
+  bool isCut = llvm::any_of(
+      module.getOps<kern::FragmentOp>(),
+      [](kern::FragmentOp fragment) { return bool(fragment.getStage()); });
   if (!isCut) {
     RoleFragments &only = roles[0];
     addWholeFragments(module, only);

@@ -142,6 +142,10 @@ Values lower(mlir::OpBuilder &builder, pipe::AllGatherOp op);
 
 /// Builds a schedule of functions from one of fragments, which must still be
 /// there. No match, with its reason, where an action names no fragment.
+/// Replaces a fragment's function by a `kern.fragment`; fails where nothing
+/// says where one of its arguments comes from.
+mlir::LogicalResult lowerFragment(mlir::RewriterBase &builder,
+                                  pipe::FragmentOp op);
 mlir::LogicalResult lowerSchedule(mlir::RewriterBase &builder,
                                   pipe::ScheduleOp op);
 

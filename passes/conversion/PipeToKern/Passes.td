@@ -16,9 +16,8 @@ def ConvertPipeToKern : Pass<"convert-pipe-to-kern", "::mlir::ModuleOp"> {
     (`kern.rows`, `kern.columns`), a GEMM (`kern.gemm`), a call of a
     hand-written kernel (`kern.library`) or a view. Variables, reads and writes
     become their counterparts and `xf.training` the module's attribute
-    `kern.training`. `pipe.fragment` becomes the attribute `kern.fragment` of
-    its function, and `pipe.schedule` a `kern.schedule` of functions. Ops of
-    other dialects stay.
+    `kern.training`. `pipe.fragment` and its function become a `kern.fragment`,
+    and `pipe.schedule` a `kern.schedule` of these. Ops of other dialects stay.
 
     ```mlir
     %z = xf.add %x, %y : (tensor<8x64xf32>, tensor<64xf32>) -> tensor<8x64xf32>

@@ -14,7 +14,6 @@
 #include "kernels/reference/CachedAttention.h"
 #include "kernels/reference/StateSpace.h"
 
-#include "dialects/dist/IR/Sharding.h"
 #include "passes/conversion/PipeToKern/Lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -115,12 +114,14 @@ template <typename Op> struct LowerOp : OpRewritePattern<Op> {
   }
 };
 
-struct LowerSchedule : OpRewritePattern<pipe::ScheduleOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// Replaces an op that may be impossible to lower.
+template <typename Op, LogicalResult (*Lower)(RewriterBase &, Op)>
+struct TryToLower : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(pipe::ScheduleOp op,
+  LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    if (failed(kern::lowerSchedule(rewriter, op)))
+    if (failed(Lower(rewriter, op)))
       return failure();
     rewriter.eraseOp(op);
     return success();
@@ -133,7 +134,8 @@ template <typename... Ops> void addLowerings(RewritePatternSet &patterns) {
 
 FrozenRewritePatternSet lowerings(MLIRContext *context) {
   RewritePatternSet patterns(context);
-  patterns.add<LowerSchedule>(context);
+  patterns.add<TryToLower<pipe::FragmentOp, kern::lowerFragment>,
+               TryToLower<pipe::ScheduleOp, kern::lowerSchedule>>(context);
   addLowerings<
       xf::ActivationOp, xf::ActivationGradientOp, xf::SoftcapOp,
       xf::SoftcapGradientOp, xf::GatedOp, xf::GatedGradientOp, xf::RowGateOp,
@@ -163,7 +165,7 @@ FrozenRewritePatternSet lowerings(MLIRContext *context) {
       xf::StateScanGradientOp, xf::CachedConvOp, xf::CachedScanOp,
       xf::ReshapeOp, xf::PrefixOp, xf::VariableOp, xf::ReadOp, xf::WriteOp,
       xf::AccumulateOp, xf::InputOp, xf::OutputOp, xf::TrainingOp,
-      pipe::FragmentOp, pipe::AllReduceOp, pipe::AllGatherOp>(patterns);
+      pipe::AllReduceOp, pipe::AllGatherOp>(patterns);
   return std::move(patterns);
 }
 
@@ -185,9 +187,8 @@ struct LastReason : RewriterBase::Listener {
 
 struct ConvertPipeToKern
     : hocket::impl::ConvertPipeToKernBase<ConvertPipeToKern> {
-  /// `kern.mesh` of the module, and `kern.axes` of arguments in shards: by dim
-  /// the axes that split them. `kern.part` of the module: the rows of the parts
-  /// that their last dim is stored in (`part` of xf.attention).
+  /// `kern.mesh` of the module, and `kern.part`: the rows of the parts that the
+  /// last dim of tokens is stored in (`part` of xf.attention).
   void describeDevices() {
     Builder builder(&getContext());
     for (auto mesh : getOperation().getOps<dist::MeshOp>())
@@ -199,14 +200,13 @@ struct ConvertPipeToKern
     getOperation()->removeAttr("dist.rounds"); // A rank's own rows say it.
     if (Attribute part = getOperation()->removeAttr("dist.part"))
       getOperation()->setAttr("kern.part", part);
+  }
+
+  /// Of functions that fragments call.
+  void dropShardings() {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-        auto sharding =
-            function.getArgAttrOfType<dist::ShardingAttr>(i, "dist.sharding");
-        if (sharding && !dist::Sharding::of(sharding).isWhole())
-          function.setArgAttr(i, "kern.axes", sharding.getDims());
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
         function.removeArgAttr(i, "dist.sharding");
-      }
   }
 
   /// What the pass must replace.
@@ -247,6 +247,8 @@ struct ConvertPipeToKern
       }
       ++converted;
     }
+    // 4. Local tensors are all that is left.
+    dropShardings();
   }
 };
 

@@ -104,7 +104,7 @@ Values lower(OpBuilder &builder, xf::WriteOp op) {
 
 /// In a function the first contribution to a variable sets it, others add.
 Values lower(OpBuilder &builder, xf::AccumulateOp op) {
-  auto function = op->getParentOfType<func::FuncOp>();
+  auto function = op->getParentOfType<FunctionOpInterface>();
   bool first = true;
   if (function)
     function.walk([&](AccumulateOp before) {
@@ -143,61 +143,96 @@ Values lower(OpBuilder &, xf::TrainingOp op) {
   return {};
 }
 
-/// Which input of the host argument `i` is.
-static void lowerInput(OpBuilder &builder, func::FuncOp function, unsigned i) {
-  std::optional<xf::HostInput> input = xf::hostInputOf(function, i);
-  function.removeArgAttr(i, xf::kHostInputAttr);
-  if (input)
-    function.setArgAttr(i, "kern.host",
-                        builder.getStringAttr(xf::stringifyHostInput(*input)));
+/// The forward fragment of the only stage, lowered or not.
+static FunctionOpInterface forwardBeside(pipe::FragmentOp op) {
+  Region *module = op->getParentRegion();
+  for (auto lowered : module->getOps<FragmentOp>())
+    if (lowered.getKind() == FragmentKind::Forward)
+      return lowered;
+  for (auto other : module->getOps<pipe::FragmentOp>())
+    if (other.getKind() == FragmentKind::Forward)
+      return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+          op, other.getFunctionAttr());
+  return {};
 }
 
-/// Where the arguments of a stage's function come from and where its results
-/// go, in builtin attributes.
-static void lowerEnds(OpBuilder &builder, func::FuncOp function) {
-  auto link = [&](pipe::LinkAttr attr) {
-    return builder.getDenseI64ArrayAttr({attr.getRank(), attr.getTag()});
-  };
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    if (function.getArgAttr(i, xf::kHostInputAttr))
-      lowerInput(builder, function, i);
-    if (auto from = function.removeArgAttr(i, "pipe.receive"))
-      function.setArgAttr(i, "kern.receive", link(cast<pipe::LinkAttr>(from)));
-    if (auto saved = dyn_cast_or_null<pipe::SavedAttr>(
-            function.removeArgAttr(i, "pipe.saved")))
-      function.setArgAttr(
-          i, "kern.saved",
-          builder.getArrayAttr(
-              {builder.getStringAttr(
-                   pipe::stringifyFragmentKind(saved.getKind())),
-               builder.getI64IntegerAttr(saved.getResult())}));
+/// Where argument `i` of a fragment's function comes from; null if nothing says
+/// so. Of the only stage, backward takes what forward takes, then what forward
+/// returns behind the loss.
+static Attribute sourceOf(pipe::FragmentOp op, func::FuncOp function,
+                          unsigned i) {
+  if (op.getCut()) {
+    if (Attribute link = function.getArgAttr(i, "pipe.receive"))
+      return link;
+    if (Attribute saved = function.getArgAttr(i, "pipe.saved"))
+      return saved;
+    if (!function.getArgAttr(i, xf::kHostInputAttr))
+      return {};
+  } else if (op.getKind() == FragmentKind::Backward) {
+    FunctionOpInterface forward = forwardBeside(op);
+    if (!forward)
+      return {};
+    unsigned inputs = forward.getNumArguments();
+    bool isInput = i < inputs;
+    return SavedAttr::get(op.getContext(), FragmentKind::Forward,
+                          isInput ? FragmentEnd::Argument : FragmentEnd::Result,
+                          isInput ? i : i - inputs + 1);
   }
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto to =
-            function.removeResultAttr(i, builder.getStringAttr("pipe.send")))
-      function.setResultAttr(i, "kern.send", link(cast<pipe::LinkAttr>(to)));
+  std::optional<xf::HostInput> input = xf::hostInputOf(function, i);
+  if (!input)
+    return {};
+  ArrayAttr axes;
+  if (auto sharding =
+          function.getArgAttrOfType<dist::ShardingAttr>(i, "dist.sharding"))
+    if (!dist::Sharding::of(sharding).isWhole())
+      axes = sharding.getDims();
+  return HostAttr::get(
+      op.getContext(),
+      StringAttr::get(op.getContext(), xf::stringifyHostInput(*input)), axes);
 }
 
-/// A fragment's function is marked by its kind, in `kern.fragment`, and that of
-/// a stage by its number, in `kern.stage`.
-Values lower(OpBuilder &builder, pipe::FragmentOp op) {
+/// The fragment takes over its function's body.
+LogicalResult lowerFragment(RewriterBase &builder, pipe::FragmentOp op) {
   auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       op, op.getFunctionAttr());
-  StringRef kind = pipe::stringifyFragmentKind(op.getKind());
-  function->setAttr("kern.fragment", builder.getStringAttr(kind));
-  if (op.getCut()) {
-    function->setAttr("kern.stage", op.getStageAttr());
-    lowerEnds(builder, function);
-  } else if (op.getKind() != pipe::FragmentKind::Backward) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      lowerInput(builder, function, i);
+  if (!function || function.isExternal())
+    return builder.notifyMatchFailure(op, [&](Diagnostic &diagnostic) {
+      diagnostic << op.getFunctionAttr()
+                 << " has no body, or is another fragment already";
+    });
+  SmallVector<Attribute> sources, targets;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    sources.push_back(sourceOf(op, function, i));
+    if (!sources.back())
+      return builder.notifyMatchFailure(op, [&](Diagnostic &diagnostic) {
+        diagnostic << op.getFunctionAttr() << " takes argument " << i
+                   << ", of which nothing says where it comes from";
+      });
   }
-  return {};
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    Attribute link =
+        op.getCut() ? function.getResultAttr(i, "pipe.send") : Attribute();
+    targets.push_back(link ? link : builder.getUnitAttr());
+  }
+  builder.setInsertionPoint(function);
+  auto fragment = builder.create<FragmentOp>(
+      function.getLoc(), FragmentKindAttr::get(op.getContext(), op.getKind()),
+      function.getSymNameAttr(), function.getFunctionTypeAttr(),
+      builder.getArrayAttr(sources), builder.getArrayAttr(targets),
+      op.getCut() ? op.getStageAttr() : IntegerAttr(), ArrayAttr(),
+      ArrayAttr());
+  fragment.getBody().takeBody(function.getBody());
+  Operation *end = fragment.getBody().front().getTerminator();
+  builder.setInsertionPoint(end);
+  builder.create<ReturnOp>(end->getLoc(), end->getOperands());
+  builder.eraseOp(end);
+  builder.eraseOp(function);
+  return success();
 }
 
 /// The functions of a pipeline rank, by kind and chunk.
 using RankFunctions =
-    std::map<std::pair<pipe::FragmentKind, int64_t>, FlatSymbolRefAttr>;
+    std::map<std::pair<FragmentKind, int64_t>, FlatSymbolRefAttr>;
 
 static RankFunctions functionsOf(pipe::ScheduleOp schedule) {
   RankFunctions functions;

@@ -323,7 +323,7 @@ kern.schedule "train_step" slots 1 [#kern.action<@f microbatch 0 slot 1>]
 // -----
 
 func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+2 {{expected ::hocket::kern::CollectiveKind to be one of: all_reduce, reduce_scatter, all_gather, all_to_all, shift}}
+  // expected-error @+2 {{expected ::hocket::step::CollectiveKind to be one of: all_reduce, reduce_scatter, all_gather, all_to_all, shift}}
   // expected-error @+1 {{failed to parse Kern_CollectiveKindAttr parameter 'value'}}
   %y = kern.collective broadcast %x over ["tp"] : tensor<8xf32> to tensor<8xf32>
   return %y : tensor<8xf32>
@@ -391,4 +391,83 @@ func.func @f(%x: tensor<1x6x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x2x4x2xi3
   // expected-error @+1 {{K31: names no axis}}
   %y = kern.exchange %x, %r, %s over [] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x9x5xf32>
   return
+}
+
+// -----
+
+// expected-error @+1 {{K16: is of stage -1}}
+kern.fragment U @update() stage -1 {
+  kern.return
+}
+
+// -----
+
+// expected-error @+1 {{K16: meets another rank and says no `stage`}}
+kern.fragment F @forward(%x: tensor<8xf32> from rank 1 tag 0) {
+  kern.return
+}
+
+// -----
+
+// expected-error @+1 {{K16: meets another rank and says no `stage`}}
+kern.fragment F @forward(%x: tensor<8xf32> from host "x") -> (tensor<8xf32> to rank 1 tag 0) {
+  kern.return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{K16: takes 'f32', no tensor}}
+kern.fragment F @forward(%x: f32 from host "x") {
+  kern.return
+}
+
+// -----
+
+// expected-error @+1 {{K16: has [["dp"]] for the dims of 'tensor<8x4xf32>'}}
+kern.fragment F @forward(%x: tensor<8x4xf32> from host "x" split [["dp"]]) {
+  kern.return
+}
+
+// -----
+
+// expected-error @+1 {{K16: `split` has the names of axes of each dim, not ["dp", "tp"]}}
+kern.fragment F @forward(%x: tensor<8x4xf32> from host "x" split ["dp", "tp"]) {
+  kern.return
+}
+
+// -----
+
+kern.fragment F @forward(%x: tensor<8xf32> from host "x") -> (tensor<4xf32>) {
+  // expected-error @+1 {{K16: returns 'tensor<8xf32>' where its fragment states 'tensor<4xf32>'}}
+  kern.return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{K16: has 0 sources of 1 arguments and 0 targets of 0 results}}
+"kern.fragment"() <{function_type = (tensor<8xf32>) -> (), kind = #kern<fragment_kind F>, sources = [], sym_name = "f", targets = []}> ({
+^bb0(%x: tensor<8xf32>):
+  "kern.return"() : () -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{K16: has attributes of arguments or results beside their sources and targets}}
+"kern.fragment"() <{arg_attrs = [{}], function_type = (tensor<8xf32>) -> (), kind = #kern<fragment_kind F>, sources = [#kern.host<"x">], sym_name = "f", targets = []}> ({
+^bb0(%x: tensor<8xf32>):
+  "kern.return"() : () -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected F, B, W, U, E, P, L or D, found 'G'}}
+kern.fragment G @forward() {
+  kern.return
+}
+
+// -----
+
+// expected-error @+1 {{expected argument or result, found 'operand'}}
+kern.fragment B @backward(%x: tensor<8xf32> from F operand 0) {
+  kern.return
 }

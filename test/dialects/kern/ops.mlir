@@ -85,3 +85,18 @@ func.func @exchange(%x: tensor<1x6x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x4
   %z = kern.exchange %y, %r, %s over ["ep"] {returns} : (tensor<1x9x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x6x5xf32>
   return %z : tensor<1x6x5xf32>
 }
+
+// CHECK: kern.fragment F @forward_1(%[[T:.*]]: tensor<4x8xi32> from host "tokens" split {{\[}}["dp"], []], %[[X:.*]]: tensor<8xf32> from rank 0 tag 2) -> (tensor<8xf32> to rank 2 tag 3, tensor<8xf32>) stage 1 {
+// CHECK-NEXT: kern.return %[[X]], %[[X]] : tensor<8xf32>, tensor<8xf32>
+kern.fragment F @forward_1(%t: tensor<4x8xi32> from host "tokens" split [["dp"], []], %x: tensor<8xf32> from rank 0 tag 2) -> (tensor<8xf32> to rank 2 tag 3, tensor<8xf32>) stage 1 {
+  kern.return %x, %x : tensor<8xf32>, tensor<8xf32>
+}
+// CHECK: kern.fragment B @backward_1(%{{.*}}: tensor<4x8xi32> from F argument 0, %{{.*}}: tensor<8xf32> from F result 1) stage 1 {
+// CHECK-NEXT: kern.return
+kern.fragment B @backward_1(%t: tensor<4x8xi32> from F argument 0, %x: tensor<8xf32> from F result 1) stage 1 {
+  kern.return
+}
+// CHECK: kern.fragment U @update() attributes {note} {
+kern.fragment U @update() attributes {note} {
+  kern.return
+}

@@ -11,8 +11,8 @@ func.func @exchange(%x: tensor<1xf32>) {
   %1 = pipe.all_gather %x ranks [0, 1] : tensor<1xf32> to tensor<2xf32>
   return
 }
-// CHECK: @stage(%{{.*}}: tensor<1xf32> {pipe.receive = #pipe.link<rank 0 tag 2>}, %{{.*}}: tensor<1xf32> {pipe.saved = #pipe.saved<F result 1>}) -> (tensor<1xf32> {pipe.send = #pipe.link<rank 2 tag 3>})
-func.func @stage(%x: tensor<1xf32> {pipe.receive = #pipe.link<rank 0 tag 2>}, %s: tensor<1xf32> {pipe.saved = #pipe.saved<F result 1>}) -> (tensor<1xf32> {pipe.send = #pipe.link<rank 2 tag 3>}) {
+// CHECK: @stage(%{{.*}}: tensor<1xf32> {pipe.receive = #step.link<rank 0 tag 2>}, %{{.*}}: tensor<1xf32> {pipe.saved = #step.saved<F result 1>}) -> (tensor<1xf32> {pipe.send = #step.link<rank 2 tag 3>})
+func.func @stage(%x: tensor<1xf32> {pipe.receive = #step.link<rank 0 tag 2>}, %s: tensor<1xf32> {pipe.saved = #step.saved<F result 1>}) -> (tensor<1xf32> {pipe.send = #step.link<rank 2 tag 3>}) {
   return %x : tensor<1xf32>
 }
 // CHECK: pipe.fragment W @stage stage 1 chunk 0 rank 1 cut

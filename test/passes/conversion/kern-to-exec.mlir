@@ -45,19 +45,19 @@ func.func private @layer(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // CHECK-NEXT: exec.accumulate %[[D]] to %[[G]] {accumulate = #exec.accumulation<add_unless_first>}
 // CHECK-NEXT: {{^    }$}}
 // CHECK-NEXT: exec.entry "train_step" [@forward, @backward, @forward, @backward] microbatches [0, 0, 1, 1] slots [0, 0, 0, 0]
-func.func @forward(%t: tensor<4x8xi32> {kern.host = "tokens"}) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F"} {
+kern.fragment F @forward(%t: tensor<4x8xi32> from host "tokens") -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %x = kern.launch @cast(%t) : (tensor<4x8xi32>) -> tensor<4x8xf32>
   %y = func.call @layer(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("layers.0")
   %h = func.call @layer(%y) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("layers.1")
   %w = kern.read @w : tensor<8x8xf32>
   %o = kern.gemm %h, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   kern.output %o, "loss" : tensor<4x8xf32>
-  return %o, %h : tensor<4x8xf32>, tensor<4x8xf32>
+  kern.return %o, %h : tensor<4x8xf32>, tensor<4x8xf32>
 }
-func.func @backward(%t: tensor<4x8xi32>, %h: tensor<4x8xf32>) attributes {kern.fragment = "B"} {
+kern.fragment B @backward(%t: tensor<4x8xi32> from F argument 0, %h: tensor<4x8xf32> from F result 1) {
   %g = kern.gemm %h, %h {k = 4 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   kern.accumulate %g, @w.grad : tensor<8x8xf32>
-  return
+  kern.return
 }
 kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>, #kern.action<@backward microbatch 0 slot 0>, #kern.action<@forward microbatch 1 slot 0>, #kern.action<@backward microbatch 1 slot 0>]
 
@@ -83,20 +83,20 @@ kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<working>}
 // CHECK: exec.sequence @forward_1 fragment F stage 1 {
 // CHECK-NEXT: exec.transfer(%[[R]]) over ["pp"] {peers = array<i64: 0>, sends = array<i1: false>, tags = array<i64: 7>}
 // CHECK-NEXT: exec.gemm %[[R]], %b
-func.func @forward_0(%t: tensor<8x8xf32> {kern.host = "x"}) -> (tensor<8x8xf32> {kern.send = array<i64: 1, 7>}) attributes {kern.fragment = "F", kern.stage = 0 : i64} {
+kern.fragment F @forward_0(%t: tensor<8x8xf32> from host "x") -> (tensor<8x8xf32> to rank 1 tag 7) stage 0 {
   %w = kern.read @a : tensor<8x8xf32>
   %y = kern.gemm %t, %w {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-  return %y : tensor<8x8xf32>
+  kern.return %y : tensor<8x8xf32>
 }
-func.func @forward_1(%x: tensor<8x8xf32> {kern.receive = array<i64: 0, 7>}) -> tensor<8x8xf32> attributes {kern.fragment = "F", kern.stage = 1 : i64} {
+kern.fragment F @forward_1(%x: tensor<8x8xf32> from rank 0 tag 7) -> (tensor<8x8xf32>) stage 1 {
   %w = kern.read @b : tensor<8x8xf32>
   %o = kern.gemm %x, %w {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   kern.output %o, "loss" : tensor<8x8xf32>
-  return %x : tensor<8x8xf32>
+  kern.return %x : tensor<8x8xf32>
 }
-func.func @backward_1(%x: tensor<8x8xf32> {kern.saved = ["F", 0]}) attributes {kern.fragment = "B", kern.stage = 1 : i64} {
+kern.fragment B @backward_1(%x: tensor<8x8xf32> from F result 0) stage 1 {
   kern.output %x, "x" : tensor<8x8xf32>
-  return
+  kern.return
 }
 kern.schedule "train_step" slots 1 [#kern.action<@forward_0 microbatch 0 slot 0>]
 kern.schedule "train_step" rank 1 slots 1 [#kern.action<@forward_1 microbatch 0 slot 0>, #kern.action<@backward_1 microbatch 0 slot 0>]
@@ -111,10 +111,10 @@ kern.schedule "train_step" rank 1 slots 1 [#kern.action<@forward_1 microbatch 0 
 // CHECK: %[[BACK:.*]] = exec.buffer "exchange" kind activations : memref<1x6x4xf32>
 // CHECK: exec.exchange %x to %[[HERE]] by %n, %s over ["ep"] width 4 : memref<1x6x4xf32>, memref<1x9x4xf32>, memref<1x8x2xi32>, memref<1x2x4x2xi32>
 // CHECK-NEXT: exec.exchange %[[HERE]] to %[[BACK]] by %n, %s over ["ep"] width 4 {returns} : memref<1x9x4xf32>, memref<1x6x4xf32>, memref<1x8x2xi32>, memref<1x2x4x2xi32>
-func.func @forward(%x: tensor<1x6x4xf32> {kern.host = "x"}, %n: tensor<1x8x2xi32> {kern.host = "n"}, %s: tensor<1x2x4x2xi32> {kern.host = "s"}) attributes {kern.fragment = "F", kern.stage = 0 : i64} {
+kern.fragment F @forward(%x: tensor<1x6x4xf32> from host "x", %n: tensor<1x8x2xi32> from host "n", %s: tensor<1x2x4x2xi32> from host "s") stage 0 {
   %here = kern.exchange %x, %n, %s over ["ep"] : (tensor<1x6x4xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x9x4xf32>
   %back = kern.exchange %here, %n, %s over ["ep"] {returns} : (tensor<1x9x4xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x6x4xf32>
   kern.output %back, "loss" : tensor<1x6x4xf32>
-  return
+  kern.return
 }
 kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>]

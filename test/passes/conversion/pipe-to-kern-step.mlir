@@ -14,8 +14,7 @@ module {
   // CHECK-SAME: kind = #kern.variable_kind<state>}
   xf.variable @step : tensor<f32> {kind = #xf.variable_kind<state>, init = #xf.init<constant, 3.0>}
 
-  // CHECK-LABEL: func.func @forward
-  // CHECK-SAME: attributes {kern.fragment = "F"}
+  // CHECK: kern.fragment F @forward(%[[X:.*]]: tensor<2x4xi32> from host "tokens", %[[Y:.*]]: tensor<2x4xi32> from host "labels") -> (tensor<f32>, tensor<8x8xf32>) {
   func.func @forward(%x: tensor<2x4xi32>, %y: tensor<2x4xi32>) -> (tensor<f32>, tensor<8x8xf32>) {
     // CHECK: %[[W:.*]] = kern.read @w : tensor<8x8xf32>
     %w = xf.read @w : tensor<8x8xf32>
@@ -23,8 +22,10 @@ module {
     %r = xf.input "learning_rate" : tensor<f32>
     // CHECK: kern.output %[[R]], "loss" : tensor<f32>
     xf.output %r, "loss" : tensor<f32>
+    // CHECK: kern.return %[[R]], %[[W]] : tensor<f32>, tensor<8x8xf32>
     return %r, %w : tensor<f32>, tensor<8x8xf32>
   }
+  // CHECK: kern.fragment B @backward(%[[X:.*]]: tensor<2x4xi32> from F argument 0, %[[Y:.*]]: tensor<2x4xi32> from F argument 1, %[[K:.*]]: tensor<8x8xf32> from F result 1) {
   func.func @backward(%x: tensor<2x4xi32>, %y: tensor<2x4xi32>, %w: tensor<8x8xf32>) {
     // CHECK: kern.accumulate %{{.*}}, @w.grad : tensor<8x8xf32>
     xf.accumulate %w, @w.grad : tensor<8x8xf32>

@@ -22,11 +22,11 @@ kern.variable @b.grad : tensor<8xf32> {kind = #kern.variable_kind<gradient>, par
 // ONE: exec.sequence @backward fragment B {
 // ONE-NEXT: exec.gemm %[[X]], %[[X]] into %[[W]] bias_gradient %[[B]] {k
 // ONE-NEXT: {{^ *[}]$}}
-func.func @backward() attributes {kern.fragment = "B"} {
+kern.fragment B @backward() {
   %x = kern.read @x : tensor<4x8xf32>
   %g, %s = kern.gemm %x, %x {bias_gradient, k = 4 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>)
   kern.accumulate %g, @w.grad : tensor<8x8xf32>
   kern.accumulate %s, @b.grad : tensor<8xf32>
-  return
+  kern.return
 }
 kern.schedule "train_step" slots 1 [#kern.action<@backward microbatch 0 slot 0>, #kern.action<@backward microbatch 1 slot 0>]

@@ -59,23 +59,23 @@ kern.kernel @descend [8 x 8] (%p: tensor<8x8xf32> as full, %g: tensor<8x8xf32> a
   kern.yield %0 : f32
 }
 
-func.func @forward(%t: tensor<8x8xi32> {kern.host = "tokens"}) -> (tensor<8x8xf32>, tensor<8x8xf32>) attributes {kern.fragment = "F"} {
+kern.fragment F @forward(%t: tensor<8x8xi32> from host "tokens") -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   %x = kern.launch @cast(%t) : (tensor<8x8xi32>) -> tensor<8x8xf32>
   %w = kern.read @a : tensor<8x8xf32>
   %o = kern.gemm %x, %w {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   kern.output %o, "loss" : tensor<8x8xf32>
-  return %o, %x : tensor<8x8xf32>, tensor<8x8xf32>
+  kern.return %o, %x : tensor<8x8xf32>, tensor<8x8xf32>
 }
-func.func @backward(%t: tensor<8x8xi32>, %x: tensor<8x8xf32>) attributes {kern.fragment = "B"} {
+kern.fragment B @backward(%t: tensor<8x8xi32> from F argument 0, %x: tensor<8x8xf32> from F result 1) {
   %c = kern.gemm %x, %x {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   kern.accumulate %c, @c.grad : tensor<8x8xf32>
   %b = kern.gemm %x, %x {k = 8 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   kern.accumulate %b, @b.grad : tensor<8x8xf32>
   %a = kern.gemm %x, %x {k = 8 : i64, m = 8 : i64, n = 8 : i64, transpose_b} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   kern.accumulate %a, @a.grad : tensor<8x8xf32>
-  return
+  kern.return
 }
-func.func @update() attributes {kern.fragment = "U"} {
+kern.fragment U @update() {
   %ag = kern.read @a.grad : tensor<8x8xf32>
   %as = kern.collective all_reduce %ag over ["dp"] : tensor<8x8xf32> to tensor<8x8xf32>
   %bg = kern.read @b.grad : tensor<8x8xf32>
@@ -91,7 +91,7 @@ func.func @update() attributes {kern.fragment = "U"} {
   %c = kern.read @c : tensor<8x8xf32>
   %c1 = kern.launch @descend(%c, %cs) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   kern.write %c1, @c : tensor<8x8xf32>
-  return
+  kern.return
 }
 kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>, #kern.action<@backward microbatch 0 slot 0>, #kern.action<@forward microbatch 1 slot 0>, #kern.action<@backward microbatch 1 slot 0>, #kern.action<@update microbatch 0 slot 0>]
 }

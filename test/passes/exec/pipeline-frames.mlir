@@ -21,26 +21,26 @@ kern.kernel @narrow [4 x 8] (%t: tensor<4x8xi32> as full) -> (tensor<4x8xf32> as
 // CHECK: exec.entry "train_step" [@forward_0, @forward_0, @forward_0, @forward_1, @backward_0, @forward_1, @backward_0, @backward_0, @backward_1, @backward_1, @forward_1, @backward_1, @update_0]
 // CHECK-SAME: microbatches [0, 1, 2, 0, 0, 1, 1, 2, 0, 1, 2, 2, 0] slots [0, 1, 2, 3, 0, 0, 1, 2, 3, 0, 0, 0, 0]
 
-func.func @forward_0(%t: tensor<16x8xi32> {kern.host = "tokens"}, %s: tensor<4x8xi32> {kern.host = "labels"}) -> (tensor<16x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F", kern.stage = 0 : i64} {
+kern.fragment F @forward_0(%t: tensor<16x8xi32> from host "tokens", %s: tensor<4x8xi32> from host "labels") -> (tensor<16x8xf32>, tensor<4x8xf32>) stage 0 {
   %x = kern.launch @cast(%t) : (tensor<16x8xi32>) -> tensor<16x8xf32> loc("first")
   %y = kern.launch @narrow(%s) : (tensor<4x8xi32>) -> tensor<4x8xf32> loc("small")
-  return %x, %y : tensor<16x8xf32>, tensor<4x8xf32>
+  kern.return %x, %y : tensor<16x8xf32>, tensor<4x8xf32>
 }
-func.func @backward_0(%x: tensor<16x8xf32> {kern.saved = ["F", 0]}, %y: tensor<4x8xf32> {kern.saved = ["F", 1]}) attributes {kern.fragment = "B", kern.stage = 0 : i64} {
+kern.fragment B @backward_0(%x: tensor<16x8xf32> from F result 0, %y: tensor<4x8xf32> from F result 1) stage 0 {
   kern.output %x, "loss" : tensor<16x8xf32>
   kern.output %y, "loss" : tensor<4x8xf32>
-  return
+  kern.return
 }
-func.func @forward_1(%t: tensor<16x8xi32> {kern.host = "tokens"}) -> tensor<16x8xf32> attributes {kern.fragment = "F", kern.stage = 1 : i64} {
+kern.fragment F @forward_1(%t: tensor<16x8xi32> from host "tokens") -> (tensor<16x8xf32>) stage 1 {
   %x = kern.launch @cast(%t) : (tensor<16x8xi32>) -> tensor<16x8xf32> loc("second")
-  return %x : tensor<16x8xf32>
+  kern.return %x : tensor<16x8xf32>
 }
-func.func @backward_1(%x: tensor<16x8xf32> {kern.saved = ["F", 0]}) attributes {kern.fragment = "B", kern.stage = 1 : i64} {
+kern.fragment B @backward_1(%x: tensor<16x8xf32> from F result 0) stage 1 {
   kern.output %x, "loss" : tensor<16x8xf32>
-  return
+  kern.return
 }
-func.func @update_0() attributes {kern.fragment = "U", kern.stage = 0 : i64} {
-  return
+kern.fragment U @update_0() stage 0 {
+  kern.return
 }
 kern.schedule "train_step" slots 4 [#kern.action<@forward_0 microbatch 0 slot 0>, #kern.action<@forward_0 microbatch 1 slot 1>, #kern.action<@forward_0 microbatch 2 slot 2>, #kern.action<@forward_1 microbatch 0 slot 3>, #kern.action<@backward_0 microbatch 0 slot 0>, #kern.action<@forward_1 microbatch 1 slot 0>, #kern.action<@backward_0 microbatch 1 slot 1>, #kern.action<@backward_0 microbatch 2 slot 2>, #kern.action<@backward_1 microbatch 0 slot 3>, #kern.action<@backward_1 microbatch 1 slot 0>, #kern.action<@forward_1 microbatch 2 slot 0>, #kern.action<@backward_1 microbatch 2 slot 0>, #kern.action<@update_0 microbatch 0 slot 0>]
 }

@@ -43,35 +43,35 @@ kern.kernel @cast [4 x 8] (%t: tensor<4x8xi32> as full) -> (tensor<4x8xf32> as f
 // CHECK: exec.entry "train_step"
 // CHECK-SAME: @forward_1.receive, @{{[^,]*}}, @forward_1, @backward_1, @{{[^,]*}}, @forward_1.receive, @{{[^,]*}}, @backward_1.send
 
-func.func @forward_0(%t: tensor<4x8xi32> {kern.host = "tokens"}) -> (tensor<4x8xf32> {kern.send = array<i64: 1, 0>}) attributes {kern.fragment = "F", kern.stage = 0 : i64} {
+kern.fragment F @forward_0(%t: tensor<4x8xi32> from host "tokens") -> (tensor<4x8xf32> to rank 1 tag 0) stage 0 {
   %x = kern.launch @cast(%t) : (tensor<4x8xi32>) -> tensor<4x8xf32>
   %w = kern.read @a : tensor<8x8xf32>
   %y = kern.gemm %x, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("tiny")
-  return %y : tensor<4x8xf32>
+  kern.return %y : tensor<4x8xf32>
 }
-func.func @backward_0(%d: tensor<4x8xf32> {kern.receive = array<i64: 1, 1>}) attributes {kern.fragment = "B", kern.stage = 0 : i64} {
+kern.fragment B @backward_0(%d: tensor<4x8xf32> from rank 1 tag 1) stage 0 {
   %w = kern.read @a : tensor<8x8xf32>
   %0 = kern.gemm %d, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  return
+  kern.return
 }
-func.func @forward_1(%x: tensor<4x8xf32> {kern.receive = array<i64: 0, 0>}) -> tensor<4x8xf32> attributes {kern.fragment = "F", kern.stage = 1 : i64} {
+kern.fragment F @forward_1(%x: tensor<4x8xf32> from rank 0 tag 0) -> (tensor<4x8xf32>) stage 1 {
   %w = kern.read @b : tensor<8x8xf32>
   %o = kern.gemm %x, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   kern.output %o, "loss" : tensor<4x8xf32>
-  return %x : tensor<4x8xf32>
+  kern.return %x : tensor<4x8xf32>
 }
-func.func @backward_1(%x: tensor<4x8xf32> {kern.saved = ["F", 0]}) -> (tensor<4x8xf32> {kern.send = array<i64: 0, 1>}) attributes {kern.fragment = "B", kern.stage = 1 : i64} {
+kern.fragment B @backward_1(%x: tensor<4x8xf32> from F result 0) -> (tensor<4x8xf32> to rank 0 tag 1) stage 1 {
   %g = kern.gemm %x, %x {k = 4 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   kern.accumulate %g, @b.grad : tensor<8x8xf32>
   %w = kern.read @b : tensor<8x8xf32>
   %d = kern.gemm %x, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  return %d : tensor<4x8xf32>
+  kern.return %d : tensor<4x8xf32>
 }
-func.func @update_0() attributes {kern.fragment = "U", kern.stage = 0 : i64} {
-  return
+kern.fragment U @update_0() stage 0 {
+  kern.return
 }
-func.func @update_1() attributes {kern.fragment = "U", kern.stage = 1 : i64} {
-  return
+kern.fragment U @update_1() stage 1 {
+  kern.return
 }
 kern.schedule "train_step" slots 2 [#kern.action<@forward_0 microbatch 0 slot 0>, #kern.action<@forward_0 microbatch 1 slot 1>, #kern.action<@backward_0 microbatch 0 slot 0>, #kern.action<@backward_0 microbatch 1 slot 1>, #kern.action<@update_0 microbatch 0 slot 0>]
 kern.schedule "train_step" rank 1 slots 1 [#kern.action<@forward_1 microbatch 0 slot 0>, #kern.action<@backward_1 microbatch 0 slot 0>, #kern.action<@forward_1 microbatch 1 slot 0>, #kern.action<@backward_1 microbatch 1 slot 0>, #kern.action<@update_1 microbatch 0 slot 0>]

@@ -22,13 +22,13 @@ kern.kernel @double [4 x 8] (%a: tensor<4x8xf32> as full) -> (tensor<4x8xf32> as
 // CHECK-NEXT: exec.collective all_reduce %[[Y]] to %[[O:[^ ]*]] over ["tp"]
 // CHECK-NOT: stream
 // CHECK: exec.host output "loss" %[[O]]
-func.func @forward(%t: tensor<4x8xi32> {kern.host = "tokens"}) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F"} {
+kern.fragment F @forward(%t: tensor<4x8xi32> from host "tokens") -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %x = kern.launch @cast(%t) : (tensor<4x8xi32>) -> tensor<4x8xf32>
   %w = kern.read @w : tensor<8x8xf32>
   %y = kern.gemm %x, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %o = kern.collective all_reduce %y over ["tp"] : tensor<4x8xf32> to tensor<4x8xf32>
   kern.output %o, "loss" : tensor<4x8xf32>
-  return %o, %x : tensor<4x8xf32>, tensor<4x8xf32>
+  kern.return %o, %x : tensor<4x8xf32>, tensor<4x8xf32>
 }
 
 // The sum of the input's gradient starts before the weight's gradient is
@@ -46,7 +46,7 @@ func.func @forward(%t: tensor<4x8xi32> {kern.host = "tokens"}) -> (tensor<4x8xf3
 // CHECK-NEXT: exec.launch @double(%[[S]]
 // CHECK-NEXT: exec.gemm
 // CHECK-NEXT: {{^    }$}}
-func.func @backward(%t: tensor<4x8xi32>, %x: tensor<4x8xf32>) attributes {kern.fragment = "B"} {
+kern.fragment B @backward(%t: tensor<4x8xi32> from F argument 0, %x: tensor<4x8xf32> from F result 1) {
   %w = kern.read @w : tensor<8x8xf32>
   %d = kern.gemm %x, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %g = kern.gemm %x, %x {k = 4 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
@@ -55,7 +55,7 @@ func.func @backward(%t: tensor<4x8xi32>, %x: tensor<4x8xf32>) attributes {kern.f
   %e = kern.launch @double(%s) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %h = kern.gemm %e, %x {k = 4 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   kern.accumulate %h, @w.grad : tensor<8x8xf32>
-  return
+  kern.return
 }
 kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>, #kern.action<@backward microbatch 0 slot 0>, #kern.action<@forward microbatch 1 slot 0>, #kern.action<@backward microbatch 1 slot 0>]
 }

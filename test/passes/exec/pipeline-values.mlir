@@ -38,18 +38,18 @@ func.func private @layer(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // CHECK: exec.sequence @backward{{.*}} {
 // CHECK-NEXT: exec.gemm %[[A]], %[[A]] into %[[G]] {accumulate = #exec.accumulation<add_unless_first>
 // CHECK: exec.entry "train_step" [@forward, @backward, @forward, @backward] microbatches [0, 0, 1, 1] slots [0, 0, 0, 0]
-func.func @forward(%t: tensor<4x8xi32> {kern.host = "tokens"}) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F"} {
+kern.fragment F @forward(%t: tensor<4x8xi32> from host "tokens") -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %x = kern.launch @cast(%t) : (tensor<4x8xi32>) -> tensor<4x8xf32>
   %h = func.call @layer(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %w = kern.read @w : tensor<8x8xf32>
   %o = kern.gemm %h, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   kern.output %o, "loss" : tensor<4x8xf32>
-  return %o, %h : tensor<4x8xf32>, tensor<4x8xf32>
+  kern.return %o, %h : tensor<4x8xf32>, tensor<4x8xf32>
 }
-func.func @backward(%t: tensor<4x8xi32>, %h: tensor<4x8xf32>) attributes {kern.fragment = "B"} {
+kern.fragment B @backward(%t: tensor<4x8xi32> from F argument 0, %h: tensor<4x8xf32> from F result 1) {
   %g = kern.gemm %h, %h {k = 4 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   kern.accumulate %g, @w.grad : tensor<8x8xf32>
-  return
+  kern.return
 }
 kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>, #kern.action<@backward microbatch 0 slot 0>, #kern.action<@forward microbatch 1 slot 0>, #kern.action<@backward microbatch 1 slot 0>]
 
@@ -71,12 +71,12 @@ kern.kernel @half [1 x 16] (%a: tensor<16xf32> as full) -> (tensor<16xf32> as fu
 // CHECK-NEXT: exec.launch @half(%[[P]]) to (%[[P]])
 // CHECK-NEXT: exec.copy %[[P]] to %[[Q]]
 // CHECK-NEXT: {{^    }$}}
-func.func @update() attributes {kern.fragment = "U"} {
+kern.fragment U @update() {
   %p = kern.read @p : tensor<16xf32>
   %n = kern.launch @half(%p) : (tensor<16xf32>) -> tensor<16xf32>
   kern.write %n, @p : tensor<16xf32>
   kern.write %n, @q : tensor<16xf32>
-  return
+  kern.return
 }
 kern.schedule "train_step" slots 1 [#kern.action<@update microbatch 0 slot 0>]
 
@@ -96,11 +96,11 @@ func.func private @layer(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %y = kern.launch @double(%x) : (tensor<8x64xf32>) -> tensor<8x64xf32>
   return %y : tensor<8x64xf32>
 }
-func.func @forward(%tokens: tensor<2x4xi32> {kern.host = "tokens"}, %labels: tensor<2x4xi32> {kern.host = "labels"}) -> (tensor<8x64xf32>) attributes {kern.fragment = "F"} {
+kern.fragment F @forward(%tokens: tensor<2x4xi32> from host "tokens", %labels: tensor<2x4xi32> from host "labels") -> (tensor<8x64xf32>) {
   %w = kern.read @w : tensor<8x64xf32>
   %a = func.call @layer(%w) : (tensor<8x64xf32>) -> tensor<8x64xf32>
   %b = func.call @layer(%a) : (tensor<8x64xf32>) -> tensor<8x64xf32>
-  return %b : tensor<8x64xf32>
+  kern.return %b : tensor<8x64xf32>
 }
 kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>]
 

@@ -45,15 +45,13 @@ void KernInterpreter::run(StringRef entry, ArrayRef<xf::Microbatch> batches) {
     for (auto action : schedule.getActions().getAsRange<kern::ActionAttr>()) {
       StringRef name = action.getFunction().getValue();
       context.microbatch = action.getMicrobatch();
-      auto function = module.lookupSymbol<func::FuncOp>(name);
-      StringRef kind =
-          function->getAttrOfType<StringAttr>("kern.fragment").getValue();
+      auto fragment = module.lookupSymbol<kern::FragmentOp>(name);
       const xf::Microbatch &batch = batches[context.microbatch];
       std::vector<Elements> data{batch.tokens.values, batch.labels.values};
-      if (kind == "B")
+      if (fragment.getKind() == kern::FragmentKind::Backward)
         call(name, residuals);
-      else if (kind != "F")
-        call(name, function.getNumArguments() ? data : std::vector<Elements>());
+      else if (fragment.getKind() != kern::FragmentKind::Forward)
+        call(name, fragment.getNumArguments() ? data : std::vector<Elements>());
       else {
         residuals = data;
         std::vector<Elements> results = call(name, data);
@@ -65,16 +63,16 @@ void KernInterpreter::run(StringRef entry, ArrayRef<xf::Microbatch> batches) {
 
 std::vector<Elements>
 KernInterpreter::call(StringRef name, const std::vector<Elements> &arguments) {
-  auto function = module.lookupSymbol<func::FuncOp>(name);
+  auto function = module.lookupSymbol<FunctionOpInterface>(name);
   EXPECT_EQ(function.getNumArguments(), arguments.size());
   Frame frame;
   for (auto [argument, elements] :
        llvm::zip(function.getArguments(), arguments))
     frame[argument] = elements;
-  for (Operation &op : function.getBody().front().without_terminator())
+  for (Operation &op : function.getFunctionBody().front().without_terminator())
     visit(&op, frame);
-  return lookup(function.getBody().front().getTerminator()->getOperands(),
-                frame);
+  return lookup(
+      function.getFunctionBody().front().getTerminator()->getOperands(), frame);
 }
 
 void KernInterpreter::accumulate(kern::AccumulateOp op, const Elements &value) {

@@ -19,18 +19,18 @@ func.func @scalar(%x: f32) -> f32 {
 func.func @f() {
   return
 }
-// expected-error @+1 {{K15: runs @f, which is no function with `kern.fragment`}}
+// expected-error @+1 {{K15: runs @f, which is no `kern.fragment`}}
 kern.schedule "train_step" slots 1 [#kern.action<@f microbatch 0 slot 0>]
 
 // -----
 
-func.func @forward(%x: tensor<4xi32>) -> (tensor<f32>, tensor<4xi32>) attributes {kern.fragment = "F"} {
+kern.fragment F @forward(%x: tensor<4xi32> from host "tokens") -> (tensor<f32>, tensor<4xi32>) {
   %0 = kern.input "learning_rate" : tensor<f32>
-  return %0, %x : tensor<f32>, tensor<4xi32>
+  kern.return %0, %x : tensor<f32>, tensor<4xi32>
 }
-// expected-error @+1 {{K16: takes 'tensor<4xi32>', 'tensor<8xi32>', but forward leaves 'tensor<4xi32>', 'tensor<4xi32>'}}
-func.func @backward(%x: tensor<4xi32>, %y: tensor<8xi32>) attributes {kern.fragment = "B"} {
-  return
+// expected-error @+1 {{K18: takes #step.saved<F result 1> as argument 1, which no fragment of its stage has of type 'tensor<8xi32>'}}
+kern.fragment B @backward(%x: tensor<4xi32> from F argument 0, %y: tensor<8xi32> from F result 1) {
+  kern.return
 }
 
 // -----
@@ -46,21 +46,28 @@ func.func @twice(%x: tensor<4xf32>) {
 // -----
 
 kern.variable @g : tensor<4xf32> {kind = #kern.variable_kind<gradient>}
-func.func @backward(%x: tensor<4xf32>) attributes {kern.fragment = "B"} {
+kern.fragment B @backward(%x: tensor<4xf32> from host "x") {
   kern.accumulate %x, @g : tensor<4xf32>
   kern.accumulate %x, @g {always} : tensor<4xf32>
-  return
+  kern.return
 }
 kern.schedule "train_step" slots 1 [#kern.action<@backward microbatch 0 slot 0>]
 
 // -----
 
-func.func @forward_1(%x: tensor<4xf32> {kern.receive = array<i64: 0, 0>}) -> tensor<4xf32> attributes {kern.fragment = "F", kern.stage = 1 : i64} {
-  return %x : tensor<4xf32>
+kern.fragment F @forward_1(%x: tensor<4xf32> from rank 0 tag 0) -> (tensor<4xf32>) stage 1 {
+  kern.return %x : tensor<4xf32>
 }
-// expected-error @+1 {{K18: takes ["F", 1] as argument 0, which no fragment of its stage returns}}
-func.func @backward_1(%x: tensor<4xf32> {kern.saved = ["F", 1]}) attributes {kern.fragment = "B", kern.stage = 1 : i64} {
-  return
+// expected-error @+1 {{K18: takes #step.saved<F result 1> as argument 0, which no fragment of its stage has of type 'tensor<4xf32>'}}
+kern.fragment B @backward_1(%x: tensor<4xf32> from F result 1) stage 1 {
+  kern.return
+}
+
+// -----
+
+// expected-error @+1 {{K18: takes #step.saved<F argument 0> as argument 0, which no fragment of its stage has of type 'tensor<4xf32>'}}
+kern.fragment B @backward_2(%x: tensor<4xf32> from F argument 0) stage 2 {
+  kern.return
 }
 
 // -----

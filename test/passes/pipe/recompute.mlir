@@ -32,8 +32,8 @@
 // CHECK-LABEL: func.func @backward_1(
 // CHECK-COUNT-2: call @layer_backward(
 // CHECK-LABEL: func.func @backward_0(
-// CHECK-SAME: pipe.saved = #pipe.saved<F result 5>
-// CHECK-NOT: #pipe.saved<F result 6>
+// CHECK-SAME: pipe.saved = #step.saved<F result 5>
+// CHECK-NOT: #step.saved<F result 6>
 // CHECK-COUNT-2: call @layer_backward_joint(
 
 // What else the ranks need is not known: nothing is recomputed.

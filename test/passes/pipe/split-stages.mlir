@@ -37,7 +37,7 @@
 // The constant is in both stages; the first keeps what its backward takes.
 
 // CHECK-LABEL: func.func @forward_0(
-// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32> {xf.host = #xf.host_input<tokens>}) -> (tensor<2x4x8xf32> {pipe.send = #pipe.link<rank 1 tag 0>}, tensor<2x4xi32>, tensor<2x4x8xf32>)
+// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32> {xf.host = #xf.host_input<tokens>}) -> (tensor<2x4x8xf32> {pipe.send = #step.link<rank 1 tag 0>}, tensor<2x4xi32>, tensor<2x4x8xf32>)
 // CHECK: %[[X:.*]] = xf.embedding %[[TOKENS]]
 // CHECK: %[[C:.*]] = xf.constant
 // CHECK: %[[Y:.*]] = call @layer(%[[X]], %[[C]]
@@ -45,22 +45,22 @@
 // CHECK: pipe.fragment F @forward_0 stage 0 chunk 0 cut
 
 // CHECK-LABEL: func.func @forward_1(
-// CHECK-SAME: %[[LABELS:.*]]: tensor<2x4xi32> {xf.host = #xf.host_input<labels>}, %[[X:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #pipe.link<rank 0 tag 0>})
+// CHECK-SAME: %[[LABELS:.*]]: tensor<2x4xi32> {xf.host = #xf.host_input<labels>}, %[[X:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #step.link<rank 0 tag 0>})
 // CHECK: %[[C:.*]] = xf.constant
 // CHECK: call @layer(%[[X]], %[[C]]
 // CHECK: xf.output %{{.*}}, "loss"
 // CHECK: pipe.fragment F @forward_1 stage 1 chunk 0 rank 1 cut
 
 // CHECK-LABEL: func.func @backward_1(
-// CHECK-SAME: {pipe.saved = #pipe.saved<F result 0>}
-// CHECK-SAME: -> (tensor<2x4x8xf32> {pipe.send = #pipe.link<rank 0 tag 1>})
+// CHECK-SAME: {pipe.saved = #step.saved<F result 0>}
+// CHECK-SAME: -> (tensor<2x4x8xf32> {pipe.send = #step.link<rank 0 tag 1>})
 // CHECK: xf.accumulate %{{.*}}, @table.grad
 // CHECK: xf.accumulate %{{.*}}, @w1.grad
 // CHECK: pipe.fragment B @backward_1 stage 1 chunk 0 rank 1 cut
 
 // CHECK-LABEL: func.func @backward_0(
-// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32> {pipe.saved = #pipe.saved<F result 1>}
-// CHECK-SAME: %[[D:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #pipe.link<rank 1 tag 1>})
+// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32> {pipe.saved = #step.saved<F result 1>}
+// CHECK-SAME: %[[D:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #step.link<rank 1 tag 1>})
 // CHECK: %[[G:.*]]:2 = call @layer_backward({{.*}}, %[[D]])
 // CHECK: xf.embedding_gradient %[[TOKENS]], %[[G]]#0
 // CHECK: pipe.fragment B @backward_0 stage 0 chunk 0 cut

@@ -15,11 +15,11 @@
 // The head's gradient is put off too; B keeps the gradient of the logits.
 
 // CHECK-LABEL: func.func @backward_1(
-// CHECK-SAME: -> (tensor<2x4x8xf32> {pipe.send = #pipe.link<rank 0 tag 1>}, tensor<2x4x16xf32>, tensor<2x4x8xf32>)
+// CHECK-SAME: -> (tensor<2x4x8xf32> {pipe.send = #step.link<rank 0 tag 1>}, tensor<2x4x16xf32>, tensor<2x4x8xf32>)
 // CHECK-NOT: xf.accumulate
 // CHECK: return
 // CHECK-LABEL: func.func @weight_1(
-// CHECK-SAME: %[[L:.*]]: tensor<2x4x16xf32> {pipe.saved = #pipe.saved<B result 1>}, %[[X:.*]]: tensor<2x4x8xf32> {pipe.saved = #pipe.saved<F result 2>}
+// CHECK-SAME: %[[L:.*]]: tensor<2x4x16xf32> {pipe.saved = #step.saved<B result 1>}, %[[X:.*]]: tensor<2x4x8xf32> {pipe.saved = #step.saved<F result 2>}
 // CHECK: xf.linear_weight_gradient %[[L]], %[[X]]
 // CHECK: xf.accumulate %{{.*}}, @table.grad
 // CHECK: call @layer_backward_weight
@@ -29,7 +29,7 @@
 // A gradient that was received is passed on.
 
 // CHECK-LABEL: func.func @backward_0(
-// CHECK-SAME: %[[D:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #pipe.link<rank 1 tag 1>})
+// CHECK-SAME: %[[D:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #step.link<rank 1 tag 1>})
 // CHECK: %[[G:.*]] = call @layer_backward(
 // CHECK: return %[[D]], %[[G]]
 // CHECK-LABEL: func.func @weight_0(

@@ -1,0 +1,45 @@
+//===- StepAttrs.td - Where a fragment's values come from --*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_STEP_STEPATTRS
+#define HOCKET_DIALECTS_STEP_STEPATTRS
+
+include "dialects/step/IR/StepDialect.td"
+include "dialects/step/IR/StepEnums.td"
+include "mlir/IR/AttrTypeBase.td"
+
+// An attribute of `dialect` that is one of the kinds of StepEnums.td. Without the
+// override it would be sought in the namespace of the enumeration.
+class Step_EnumAttr<Dialect dialect, EnumAttrInfo info, string mnemonic>
+    : EnumAttr<dialect, info, mnemonic> {
+  let cppNamespace = dialect.cppNamespace;
+}
+
+def Step_LinkAttr : AttrDef<Step_Dialect, "Link"> {
+  let mnemonic = "link";
+  let summary = "The other end of a value that crosses between stages";
+  let description = [{
+    Of what a fragment takes: pipeline rank `rank` sends it, in the message
+    `tag`. Of what it returns: `rank` receives it. `#step.link<rank 1 tag 3>`
+  }];
+  let parameters = (ins "int64_t":$rank, "int64_t":$tag);
+  let assemblyFormat = "`<` `rank` $rank `tag` $tag `>`";
+}
+
+def Step_SavedAttr : AttrDef<Step_Dialect, "Saved"> {
+  let mnemonic = "saved";
+  let summary = "A value that another fragment took or returned";
+  let description = [{
+    Argument or result `index` of the fragment of `kind`, of the same stage and
+    microbatch. `#step.saved<F result 2>`
+  }];
+  let parameters = (ins EnumParameter<Step_FragmentKind>:$kind,
+                        EnumParameter<Step_FragmentEnd>:$end,
+                        "int64_t":$index);
+  let assemblyFormat = "`<` $kind $end $index `>`";
+}
+
+#endif
