@@ -54,7 +54,8 @@ openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
                       .randomShare = masked.random_share(),
                       .shortSequenceProbability =
                           masked.short_sequence_probability(),
-                      .sentenceOrder = spec.model().sentence_head()};
+                      .sentenceOrder = spec.model().sentence_head(),
+                      .wholeWords = masked.whole_words()};
   }
   if (training.has_classification()) {
     const spec::Classification &classes = training.classification();

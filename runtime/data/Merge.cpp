@@ -9,6 +9,7 @@
 #include "runtime/data/ClassFile.h"
 #include "runtime/data/LossMask.h"
 #include "runtime/data/TokenFilePair.h"
+#include "runtime/data/WordFile.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -49,6 +50,29 @@ openAll(const std::vector<std::string> &prefixes, const std::string &output) {
                              "; prepare both with the same tokenizer");
   }
   return parts;
+}
+
+/// What all parts say of their vocabulary; nothing where one of them does not.
+static StatusOr<std::optional<WordContinuations>>
+wordsOf(const std::vector<IndexedDataset> &parts) {
+  std::optional<WordContinuations> all;
+  const IndexedDataset *of = nullptr;
+  bool isOfAll = true;
+  for (const IndexedDataset &part : parts) {
+    HOCKET_ASSIGN_OR_RETURN(auto words,
+                            readWordFile(part.prefix(), part.tokens()));
+    if (words && of && *words != *all)
+      return invalidArgument(wordFilePath(part.prefix()) +
+                             ": other tokens continue a word than in " +
+                             wordFilePath(of->prefix()) +
+                             "; prepare both with the same tokenizer");
+    isOfAll = isOfAll && words;
+    if (words && !of) {
+      all = std::move(words);
+      of = &part;
+    }
+  }
+  return isOfAll ? std::move(all) : std::nullopt;
 }
 
 namespace {
@@ -144,6 +168,7 @@ data::mergeDatasets(const std::vector<std::string> &prefixes,
                     const std::string &output,
                     const std::function<void(uint64_t, uint64_t)> &progress) {
   HOCKET_ASSIGN_OR_RETURN(auto parts, openAll(prefixes, output));
+  HOCKET_ASSIGN_OR_RETURN(auto words, wordsOf(parts));
   HOCKET_ASSIGN_OR_RETURN(TokenFilePair out, TokenFilePair::create(output));
   MergeResult result;
   uint64_t sequences = 0;
@@ -159,6 +184,9 @@ data::mergeDatasets(const std::vector<std::string> &prefixes,
   if (copy.copied() != result.bytes)
     return dataLoss("the token files have changed while they were merged");
   HOCKET_RETURN_IF_ERROR(writeTables(parts, sequences, result.documents, out));
+  HOCKET_RETURN_IF_ERROR(removeWordFile(output));
   HOCKET_RETURN_IF_ERROR(out.finish());
+  if (words)
+    HOCKET_RETURN_IF_ERROR(writeWordFile(output, result.tokens, *words));
   return result;
 }

@@ -88,6 +88,12 @@ public:
   /// A token as its vocabulary writes it, or nullopt if there is none.
   virtual std::optional<std::string> tokenText(int32_t token) const = 0;
 
+  /// Of each token of the vocabulary, whether it continues the word of the one
+  /// before it; nullopt where tokens do not say that of themselves.
+  virtual std::optional<std::vector<bool>> wordContinuations() const {
+    return std::nullopt;
+  }
+
   /// What a person wants to know of it beside the above, as names and values.
   virtual std::vector<std::pair<std::string, std::string>> describe() const {
     return {};

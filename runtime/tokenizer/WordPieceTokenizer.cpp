@@ -284,6 +284,22 @@ std::optional<std::string> WordPieceTokenizer::tokenText(int32_t token) const {
   return std::string(model.vocabulary.text(token));
 }
 
+/// The tokens that encodeWord() has behind the first of a word, which are those
+/// of the trie of continuations.
+std::optional<std::vector<bool>> WordPieceTokenizer::wordContinuations() const {
+  if (model.continuation.empty())
+    return std::nullopt;
+  std::vector<bool> continues(size);
+  for (int32_t id = 0; size_t(id) < model.vocabulary.size(); ++id) {
+    if (!model.vocabulary.has(id) || model.added.find(id))
+      continue;
+    std::string_view text = model.vocabulary.text(id);
+    continues[size_t(id)] = text.starts_with(model.continuation) &&
+                            text.size() > model.continuation.size();
+  }
+  return continues;
+}
+
 std::vector<std::pair<std::string, std::string>>
 WordPieceTokenizer::describe() const {
   std::string does;

@@ -67,6 +67,7 @@ public:
                      SpecialTokens special) const override;
   size_t splitPoint(std::string_view text) const override;
   std::optional<std::string> tokenText(int32_t token) const override;
+  std::optional<std::vector<bool>> wordContinuations() const override;
   std::vector<std::pair<std::string, std::string>> describe() const override;
 
 private:

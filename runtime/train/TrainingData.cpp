@@ -31,7 +31,8 @@ hocket::datasetOptionsOf(const program::Program &program, uint64_t seed) {
                       .randomShare = masked.random_share(),
                       .shortSequenceProbability =
                           masked.short_sequence_probability(),
-                      .sentenceOrder = masked.sentence_order()};
+                      .sentenceOrder = masked.sentence_order(),
+                      .wholeWords = masked.whole_words()};
   }
   if (program.training().has_classification()) {
     const auto &classes = program.training().classification();

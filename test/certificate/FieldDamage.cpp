@@ -252,6 +252,7 @@ const char *hocket::test::harmlessReason(const std::string &field) {
         "TrainingInfo.MaskedLm.random_share",
         "TrainingInfo.MaskedLm.sep_token",
         "TrainingInfo.MaskedLm.short_sequence_probability",
+        "TrainingInfo.MaskedLm.whole_words",
         "TrainingInfo.append_eod_mask",
         "TrainingInfo.clip_norm",
         "TrainingInfo.data_split",

@@ -147,7 +147,8 @@ const ModelRow test::oneGroup = {
   "layers: 4 hidden: 32 heads: 4 ffn: 72 vocab_size: 61 max_positions: 16 "    \
   "attention_qkv_bias: false attention_mask: BIDIRECTIONAL token_types: 2 "    \
   "head_transform: true head_bias: true sentence_head: true "
-#define MASKED "masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 } "
+#define MASKED                                                                 \
+  "masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 whole_words: true } "
 
 const ModelRow test::bert = {
     "Bert", BERT "norm_position: POST embedding_norm: true final_norm: false ",

@@ -8,6 +8,7 @@
 
 #include "runtime/data/ClassFile.h"
 #include "runtime/data/TokenFileWriter.h"
+#include "runtime/data/WordFile.h"
 
 #include <filesystem>
 #include <unistd.h>
@@ -72,6 +73,11 @@ void TrainingFolder::write(const std::string &prefix,
     writer->endDocument();
   }
   Status status = writer->finish();
+  ASSERT_TRUE(status.ok()) << status.message();
+  data::WordContinuations continues(vocabulary);
+  for (size_t token = 2; token < continues.size(); token += 3)
+    continues[token] = true;
+  status = data::writeWordFile(prefix, writer->tokens(), continues);
   ASSERT_TRUE(status.ok()) << status.message();
 }
 

@@ -91,6 +91,39 @@ class BertTest(unittest.TestCase):
             (self.folder / "twice/model.safetensors").read_bytes(),
         )
 
+    def test_whole_words(self):
+        pieces = [*WORDS[:5], "word", ".", *(f"##{i}" for i in range(25))]
+        (self.folder / "vocab.txt").write_text("\n".join(pieces) + "\n")
+        small = {**SMALL, "model.vocab_size": len(pieces), "training.steps": 60}
+        small["training.masked_lm.whole_words"] = "true"
+        sets = [word for item in small.items() for word in ("--set", "%s=%s" % item)]
+        prepare = "hocket data prepare wiki.jsonl --split-sentences --tokenizer"
+        self.run_line(f"{prepare} vocab.txt -o wiki")
+        spec = "examples/bert-base/spec.textproto"
+        shown = self.run_line(f"hocket data show wiki --json --samples 0:20 --spec {spec}", *sets)
+        whole = 0
+        for sample in map(json.loads, shown.splitlines()):
+            seen, labels = sample["tokens"], sample["labels"]
+            text = [s if label < 0 else label for s, label in zip(seen, labels, strict=True)]
+            for place, token in enumerate(text):
+                if token >= 7 and text[place - 1] == 5:  # "word" and its "##3"
+                    self.assertEqual(labels[place] >= 0, labels[place - 1] >= 0)
+                    whole += labels[place] >= 0
+        self.assertGreater(whole, 20)
+        self.run_line(f"hocket compile {spec} -o bert.hkx", *sets)
+        self.run_line("hocket train bert.hkx --data wiki --save run --log run.jsonl")
+        log = [json.loads(row) for row in (self.folder / "run.jsonl").read_text().splitlines()]
+        self.assertTrue(any("loss" in row for row in log))
+        # Of bytes nobody says which continue a word.
+        self.run_line(f"{prepare} byte -o bytes")
+        done = subprocess.run(
+            [BUILD / "bin/hocket", "train", "bert.hkx", "--data", "bytes"],
+            capture_output=True, text=True, check=False, cwd=self.folder,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("training.masked_lm.whole_words asks which tokens", done.stderr)
+        self.assertIn("bytes_text_sentence.words", done.stderr)
+
     def test_what_cannot_be_asked_of_an_encoder(self):
         spec = ROOT / "examples/bert-base/spec.textproto"
         for more, says in (

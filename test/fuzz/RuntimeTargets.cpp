@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/hugging_face/HuggingFace.h"
 #include "runtime/data/IndexedDataset.h"
 #include "runtime/data/LossMask.h"
+#include "runtime/data/WordFile.h"
 #include "runtime/data/text/InputStream.h"
 #include "runtime/megatron/Model.h"
 #include "runtime/program/check/ProgramCheck.h"
@@ -239,6 +240,20 @@ static void readLossMask(std::string_view bytes) {
   require((*mask)->read(0, learned).ok(), "a sound mask can be read");
 }
 
+/// What was read is written as it was, but for bits behind the last token.
+static void readWords(std::string_view bytes) {
+  std::string path = asFile("fuzz.words", bytes);
+  std::string prefix = path.substr(0, path.size() - 6);
+  constexpr uint64_t tokens = 13; // As the seed has.
+  auto words = data::readWordFile(prefix, tokens);
+  if (!words.ok() || !*words)
+    return;
+  require(data::writeWordFile(prefix, tokens, **words).ok(),
+          "what was read can be written");
+  auto again = data::readWordFile(prefix, tokens);
+  require(again.ok() && *again == *words, "what was written is read again");
+}
+
 static void readAdapterConfig(std::string_view bytes) {
   std::string path = asFile("adapter_config.json", bytes);
   (void)checkpoint::readAdapterConfig(parentOf(path), "llama");
@@ -271,5 +286,6 @@ void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
   targets["request"] = readRequest;
   targets["chat-template"] = renderTemplate;
   targets["loss-mask"] = readLossMask;
+  targets["words"] = readWords;
   targets["adapter-config"] = readAdapterConfig;
 }

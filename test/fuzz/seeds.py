@@ -43,6 +43,7 @@ split forward/linear [dp,-,tp] [-,tp] -> [dp,-,-]
 ZSTANDARD = bytes.fromhex("28b52ffd045831000068656c6c6f0a5388bd91")
 # Of 13 tokens in one sequence, five of them learned, ended by token 256.
 MASK = b"HKTMASK1" + struct.pack("<4Q", 13, 13, 256, 5) + bytes((0b00111110, 0))
+PIECES = b"HKTWORD1" + struct.pack("<3Q", 13, 12, 3) + bytes((0b00110000, 0b1000))
 REQUESTS = (
     {"prompt": ["to be", "or"], "max_tokens": 3, "logprobs": 2, "echo": True, "n": 2},
     {"prompt": [116, 111], "stop": ["be", "x"], "seed": 7, "top_p": 0.9, "model": "fuzz"},
@@ -107,6 +108,7 @@ class Seeds:
         self.add("chat-template", in_tree("test/runtime/chat/templates/*.jinja"))
         self.add("adapter-config", in_tree("test/numerics/golden/adapter/adapter_config.json"))
         self.add("loss-mask", [MASK])
+        self.add("words", [PIECES])
         self.add("cluster", in_tree("runtime/cluster/systems/*.textproto"))
         problems = in_tree("test/planning/strategy/*.json",
                            "test/planning/strategy/two-*.textproto")  # fmt: skip

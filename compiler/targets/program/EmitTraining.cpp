@@ -77,6 +77,7 @@ void emitMaskedLm(Fields from, program::TrainingInfo::MaskedLm &to) {
   to.set_random_share(from.real("random_share"));
   to.set_short_sequence_probability(from.real("short_sequence_probability"));
   to.set_sentence_order(from.integer("sentence_order") != 0);
+  to.set_whole_words(from.integer("whole_words") != 0);
 }
 
 void emitClassification(Fields from,

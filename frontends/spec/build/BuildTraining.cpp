@@ -141,6 +141,7 @@ static DictionaryAttr maskedLmAttr(const Spec &spec, Builder &builder) {
       real("random_share", masked.random_share()),
       real("short_sequence_probability", masked.short_sequence_probability()),
       whole("sentence_order", spec.model().sentence_head()),
+      whole("whole_words", masked.whole_words()),
   });
 }
 

@@ -31,6 +31,7 @@ struct MaskedLmOptions {
   double randomShare = 0.1;  ///< or as any token.
   double shortSequenceProbability = 0.1;
   bool sentenceOrder = false; ///< Samples have two texts, some swapped.
+  bool wholeWords = false;    ///< By PREFIX.words (WordFile.h).
 };
 
 /// How samples of corrupted spans are made, and with which tokens.

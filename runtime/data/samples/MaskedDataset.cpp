@@ -35,11 +35,29 @@ static Status checkMasked(const GptDatasetOptions &options) {
   return okStatus();
 }
 
+static StatusOr<WordContinuations> wordsOf(const IndexedDataset &file) {
+  HOCKET_ASSIGN_OR_RETURN(auto continues,
+                          readWordFile(file.prefix(), file.tokens()));
+  if (!continues)
+    return invalidArgument(
+        file.prefix() +
+        ": training.masked_lm.whole_words asks which tokens continue a word, "
+        "and there is no " +
+        wordFilePath(file.prefix()) +
+        ", which `hocket data prepare` writes with a WordPiece tokenizer; "
+        "prepare the data again, or leave whole_words out");
+  return *std::move(continues);
+}
+
 StatusOr<std::unique_ptr<MaskedDataset>>
 MaskedDataset::create(std::shared_ptr<const IndexedDataset> file,
                       const GptDatasetOptions &options, Split split,
                       uint64_t samples) {
   HOCKET_RETURN_IF_ERROR(checkMasked(options));
+  WordContinuations continues;
+  if (options.masked->wholeWords) {
+    HOCKET_ASSIGN_OR_RETURN(continues, wordsOf(*file));
+  }
   HOCKET_ASSIGN_OR_RETURN(
       SplitBounds bounds,
       parseSplitBounds(options.splitWeights, file->documents()));
@@ -71,8 +89,8 @@ MaskedDataset::create(std::shared_ptr<const IndexedDataset> file,
                "sentences or more, none longer than 512 tokens: `hocket data "
                "prepare --split-sentences`)"
              : ")"));
-  return std::unique_ptr<MaskedDataset>(
-      new MaskedDataset(std::move(file), options, *std::move(mapped)));
+  return std::unique_ptr<MaskedDataset>(new MaskedDataset(
+      std::move(file), options, *std::move(mapped), std::move(continues)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,28 +136,70 @@ static void truncate(Text &a, Text &b, uint64_t most, RandomState &random) {
   }
 }
 
+/// What says which tokens continue a word says so of all tokens.
+Status MaskedDataset::checkWords(const FramedSample &sample) const {
+  for (uint64_t i = 1; masked.wholeWords && i + 1 < sample.length; ++i)
+    if (uint64_t(sample.tokens[i]) >= continues.size() &&
+        sample.tokens[i] != masked.sep && sample.tokens[i] != masked.cls)
+      return dataLoss(
+          wordFilePath(file->prefix()) + ": is of " +
+          std::to_string(continues.size()) + " tokens, and a text has token " +
+          std::to_string(sample.tokens[i]) + "; prepare the data again");
+  return okStatus();
+}
+
+/// A piece whose word begins before the text is a word there.
+bool MaskedDataset::beginsWord(const FramedSample &sample,
+                               uint64_t place) const {
+  int32_t before = sample.tokens[place - 1];
+  return !masked.wholeWords || before == masked.sep || before == masked.cls ||
+         !continues[uint64_t(sample.tokens[place])];
+}
+
 /// Chooses labels among the tokens of the texts, and what is seen of them.
 void MaskedDataset::mask(RandomState &random, uint32_t target,
                          FramedSample &out) const {
-  std::vector<uint64_t> places;
-  for (uint64_t i = 1; i + 1 < out.length; ++i)
-    if (out.tokens[i] != masked.sep && out.tokens[i] != masked.cls)
-      places.push_back(i);
-  random.shuffle(std::span<uint64_t>(places));
+  struct Word {
+    uint64_t first, end;
+  };
+  std::vector<Word> words;
+  uint64_t places = 0;
+  for (uint64_t i = 1; i + 1 < out.length; ++i) {
+    if (out.tokens[i] == masked.sep || out.tokens[i] == masked.cls)
+      continue;
+    ++places;
+    if (beginsWord(out, i))
+      words.push_back({i, i + 1});
+    else
+      words.back().end = i + 1;
+  }
+  random.shuffle(std::span<Word>(words));
   // Half to even, as NumPy rounds; and no more than of a sample as long as it
   // may be.
   double count = std::max(
       1.0, std::min(std::nearbyint(double(out.length) * masked.probability),
                     std::ceil(masked.probability * double(target))));
-  auto labels = std::min(uint64_t(count), uint64_t(places.size()));
-  for (uint64_t i : std::span(places).first(labels)) {
-    out.labels[i] = out.tokens[i];
-    double draw = random.uniform();
-    if (draw < masked.maskShare)
-      out.tokens[i] = masked.mask;
-    else if (draw < masked.maskShare + masked.randomShare)
-      out.tokens[i] = int32_t(random.interval(options.vocabularySize - 1));
+  uint64_t left = std::min(uint64_t(count), places);
+  auto maskWord = [&](Word word) {
+    for (uint64_t i = word.first; i < word.end; ++i) {
+      out.labels[i] = out.tokens[i];
+      double draw = random.uniform();
+      if (draw < masked.maskShare)
+        out.tokens[i] = masked.mask;
+      else if (draw < masked.maskShare + masked.randomShare)
+        out.tokens[i] = int32_t(random.interval(options.vocabularySize - 1));
+    }
+  };
+  bool isNone = true;
+  for (Word word : words) {
+    if (word.end - word.first > left)
+      continue;
+    maskWord(word);
+    left -= word.end - word.first;
+    isNone = false;
   }
+  if (isNone && !words.empty())
+    maskWord(words.front());
 }
 
 Status MaskedDataset::readFramed(uint64_t sample, FramedSample &out) const {
@@ -178,6 +238,7 @@ Status MaskedDataset::readFramed(uint64_t sample, FramedSample &out) const {
     std::fill(types, types + (at - second), 1);
   }
   out.length = uint64_t(at - out.tokens.begin());
+  HOCKET_RETURN_IF_ERROR(checkWords(out));
   mask(random, from.target, out);
   return okStatus();
 }

@@ -10,6 +10,7 @@
 #include "runtime/data/ClassFile.h"
 #include "runtime/data/LossMask.h"
 #include "runtime/data/TokenFileWriter.h"
+#include "runtime/data/WordFile.h"
 #include "runtime/data/text/DocumentEncoder.h"
 #include "runtime/data/text/DocumentReader.h"
 #include "runtime/tokenizer/EndOfDocument.h"
@@ -372,6 +373,7 @@ data::prepare(const PrepareOptions &options,
     if (!options.conversations)
       HOCKET_RETURN_IF_ERROR(removeLossMask(result.files.back().prefix));
     HOCKET_RETURN_IF_ERROR(removeClassFile(result.files.back().prefix));
+    HOCKET_RETURN_IF_ERROR(removeWordFile(result.files.back().prefix));
     HOCKET_ASSIGN_OR_RETURN(
         TokenFileWriter writer,
         TokenFileWriter::create(result.files.back().prefix, encoding.type));
@@ -395,6 +397,11 @@ data::prepare(const PrepareOptions &options,
   // Last, so that a mask is never of other tokens than those beside it.
   if (conversations)
     HOCKET_RETURN_IF_ERROR(conversations->finish(result));
+  if (auto continues = tokenizer->wordContinuations();
+      continues && !options.conversations)
+    for (const PreparedFiles &files : result.files)
+      HOCKET_RETURN_IF_ERROR(
+          writeWordFile(files.prefix, files.tokens, *continues));
   result.vocabularySize = tokenizer->vocabularySize();
   result.tokenizerDigest = tokenizer->digest();
   return result;

@@ -7,7 +7,8 @@
 /// \file
 /// `hocket data prepare`: reads documents, encodes them on all threads, and
 /// writes `<prefix>_<key>_document.{bin,idx}` for each key, or with sentences
-/// as sequences `<prefix>_<key>_sentence.{bin,idx}`. The files do not depend on
+/// as sequences `<prefix>_<key>_sentence.{bin,idx}`; of a WordPiece vocabulary
+/// also `.words` beside them (WordFile.h). The files do not depend on
 /// the number of threads: chunks are written in the order of the inputs. Memory
 /// is a few chunks a thread, and 4 bytes a document.
 ///

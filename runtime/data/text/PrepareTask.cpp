@@ -10,6 +10,7 @@
 #include "runtime/data/ClassFile.h"
 #include "runtime/data/LossMask.h"
 #include "runtime/data/TokenFileWriter.h"
+#include "runtime/data/WordFile.h"
 #include "runtime/data/text/DocumentEncoder.h"
 #include "runtime/data/text/TaskFiles.h"
 
@@ -77,6 +78,7 @@ StatusOr<PrepareResult> data::prepareTask(const PrepareOptions &options) {
     ++result.ofClass[task.samples[i].label];
   }
   HOCKET_RETURN_IF_ERROR(removeLossMask(files.prefix));
+  HOCKET_RETURN_IF_ERROR(removeWordFile(files.prefix));
   HOCKET_RETURN_IF_ERROR(writer.finish());
   // Last, so that classes are never of other texts than those beside them.
   HOCKET_RETURN_IF_ERROR(writeClassFile(files.prefix, classes));

@@ -382,4 +382,150 @@ TEST_F(MaskedDatasetTest, WholeDocumentsHaveNoOrder) {
                      "--split-sentences`): no document has enough sentences");
 }
 
+//===----------------------------------------------------------------------===//
+// Whole words
+//===----------------------------------------------------------------------===//
+
+/// What a plain loop over NumPy's draws made (golden/whole_words.py).
+TEST_F(MaskedDatasetTest, WholeWordsAreThoseOfThePlainLoop) {
+  auto lines = test::readGolden(HOCKET_SOURCE_DIR
+                                "/test/runtime/data/golden/whole_words.txt");
+  options.splitWeights = "1";
+  options.masked->sentenceOrder = false;
+  options.masked->wholeWords = true;
+  options.masked->shortSequenceProbability = 0;
+  WordContinuations continues(900);
+  std::fill(continues.begin() + 500, continues.end(), true);
+  size_t next = 0, cases = 0;
+  for (; next < lines.size(); ++cases) {
+    SCOPED_TRACE("case " + std::to_string(cases));
+    ASSERT_EQ(lines[next].word, "text");
+    const auto &text = lines[next++].numbers;
+    const auto &how = lines[next++].numbers;
+    ASSERT_EQ(how.size(), 3u);
+    options.sequenceLength = uint64_t(how[0]);
+    options.masked->probability = double(how[1]) / 100;
+    options.seed = uint64_t(how[2]);
+    std::string bytes;
+    for (int64_t token : text)
+      bytes += {char(token & 0xff), char(token >> 8)};
+    auto writer = TokenFileWriter::create(prefix, TokenType::U16);
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE(writer->append(bytes).ok());
+    ASSERT_TRUE(writer->endSequence(text.size()).ok());
+    writer->endDocument();
+    ASSERT_TRUE(writer->finish().ok());
+    ASSERT_TRUE(writeWordFile(prefix, text.size(), continues).ok());
+    auto dataset = open(12); // Of one text: all samples are of it.
+    for (uint64_t i = 0; i < 12; ++i) {
+      SCOPED_TRACE("sample " + std::to_string(i));
+      ASSERT_LT(next + 1, lines.size());
+      std::vector<int64_t> seen = lines[next++].numbers,
+                           labels = lines[next++].numbers;
+      seen.resize(options.sequenceLength, 0);
+      labels.resize(options.sequenceLength, -1);
+      Sample sample = read(*dataset, i);
+      EXPECT_EQ(
+          std::vector<int64_t>(sample.tokens.begin(), sample.tokens.end()),
+          seen);
+      EXPECT_EQ(
+          std::vector<int64_t>(sample.labels.begin(), sample.labels.end()),
+          labels);
+    }
+  }
+  EXPECT_EQ(cases, 5u);
+}
+
+/// A word is masked whole or not at all, and does not reach into another text;
+/// as many tokens are labels as where single ones are masked.
+TEST_F(MaskedDatasetTest, WordsAreMaskedWhole) {
+  options.masked->shortSequenceProbability = 0;
+  options.masked->wholeWords = true;
+  auto isPiece = [](int32_t token) { return token % 3 == 0; };
+  auto file = IndexedDataset::open(prefix);
+  ASSERT_TRUE(file.ok());
+  WordContinuations continues(vocabulary);
+  for (int32_t token = 0; token < vocabulary; ++token)
+    continues[size_t(token)] = isPiece(token);
+  ASSERT_TRUE(writeWordFile(prefix, file->tokens(), continues).ok());
+  auto dataset = open(2000);
+  double labels = 0, tokens = 0;
+  uint64_t pieces = 0;
+  for (uint64_t i = 0; i < dataset->size(); ++i) {
+    Sample sample = read(*dataset, i);
+    std::vector<int32_t> whole = sample.whole();
+    tokens += double(sample.length);
+    uint64_t ofSample = 0;
+    for (uint64_t t = 1; t + 1 < sample.length; ++t) {
+      ofSample += sample.labels[t] >= 0;
+      if (!isPiece(whole[t]) || whole[t - 1] == cls || whole[t - 1] == sep)
+        continue;
+      ASSERT_EQ(sample.labels[t] >= 0, sample.labels[t - 1] >= 0)
+          << "sample " << i << ", place " << t;
+      pieces += sample.labels[t] >= 0;
+    }
+    ASSERT_GE(ofSample, 1u);
+    ASSERT_LE(ofSample, 6u); // 15 % of 40.
+    labels += double(ofSample);
+  }
+  EXPECT_NEAR(labels / tokens, 0.15, 0.02);
+  EXPECT_GT(pieces, 1000u);
+}
+
+TEST_F(MaskedDatasetTest, WholeWordsAskWhichTokensContinueOne) {
+  options.masked->wholeWords = true;
+  auto file =
+      std::make_shared<const IndexedDataset>(*IndexedDataset::open(prefix));
+  auto error = [&] {
+    auto dataset = MaskedDataset::create(file, options, Split::Train, 0);
+    return dataset.ok() ? "" : dataset.status().message();
+  };
+  EXPECT_EQ(error(), prefix +
+                         ": training.masked_lm.whole_words asks which tokens "
+                         "continue a word, and there is no " +
+                         prefix +
+                         ".words, which `hocket data prepare` writes with a "
+                         "WordPiece tokenizer; prepare the data again, or "
+                         "leave whole_words out");
+  ASSERT_TRUE(writeWordFile(prefix, 7, WordContinuations(900)).ok());
+  EXPECT_EQ(error(), prefix + ".words: is of 7 tokens, and " + prefix +
+                         ".bin has " + std::to_string(file->tokens()) +
+                         "; prepare the data again");
+  // It says nothing of the greater ones.
+  ASSERT_TRUE(
+      writeWordFile(prefix, file->tokens(), WordContinuations(101)).ok());
+  auto dataset = open();
+  std::vector<int32_t> tokens(options.sequenceLength + 1);
+  Status status = dataset->read(0, tokens);
+  EXPECT_EQ(status.message().rfind(prefix + ".words: is of 101 tokens, and a "
+                                            "text has token ",
+                                   0),
+            0u)
+      << status.message();
+  // Every cut, and every bit that is another, is told.
+  WordContinuations continues(20);
+  continues[3] = continues[17] = true;
+  ASSERT_TRUE(writeWordFile(prefix, file->tokens(), continues).ok());
+  std::string bytes = test::readBytes(prefix + ".words");
+  ASSERT_EQ(bytes.size(), 35u);
+  auto again = readWordFile(prefix, file->tokens());
+  ASSERT_TRUE(again.ok() && *again);
+  EXPECT_EQ(**again, continues);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    test::writeBytes(prefix + ".words", bytes.substr(0, size));
+    EXPECT_FALSE(readWordFile(prefix, file->tokens()).ok()) << size;
+  }
+  for (size_t bit = 0; bit < 8 * 34; ++bit) {
+    std::string damaged = bytes;
+    damaged[bit / 8] = char(damaged[bit / 8] ^ 1 << bit % 8);
+    test::writeBytes(prefix + ".words", damaged);
+    auto read = readWordFile(prefix, file->tokens());
+    // A vocabulary of as many bytes has the same bits.
+    EXPECT_TRUE(!read.ok() || (*read)->size() != 20) << bit;
+  }
+  test::writeBytes(prefix + ".words", bytes);
+  ASSERT_TRUE(removeWordFile(prefix).ok());
+  EXPECT_FALSE((*readWordFile(prefix, file->tokens())).has_value());
+}
+
 } // namespace

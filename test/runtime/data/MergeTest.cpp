@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/Merge.h"
+#include "runtime/data/WordFile.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>
@@ -67,6 +68,29 @@ TEST(Merge, CopiesWhatSequencesHave) {
   ASSERT_EQ(mergeError({folder / "a", folder / "b"}, folder / "c"), "");
   EXPECT_EQ(readBytes(folder / "c.bin"),
             fromHex("000001000300040004000500") + b.bin);
+}
+
+// Which tokens continue a word is known of the whole if it is of every part.
+TEST(Merge, KeepsWhichTokensContinueAWord) {
+  ScratchFolder folder;
+  writeTokenFile(folder / "a", makeTokenFile({3, 5}, 40));
+  writeTokenFile(folder / "b", makeTokenFile({7}, 40));
+  WordContinuations continues(40);
+  continues[9] = true;
+  ASSERT_TRUE(writeWordFile(folder / "a", 8, continues).ok());
+  ASSERT_TRUE(writeWordFile(folder / "b", 7, continues).ok());
+  ASSERT_EQ(mergeError({folder / "a", folder / "b"}, folder / "c"), "");
+  auto words = readWordFile(folder / "c", 15);
+  ASSERT_TRUE(words.ok()) << words.status().message();
+  EXPECT_EQ(*words, continues);
+  continues[8] = true;
+  ASSERT_TRUE(writeWordFile(folder / "b", 7, continues).ok());
+  EXPECT_EQ(mergeError({folder / "a", folder / "b"}, folder / "c"),
+            folder / "b.words: other tokens continue a word than in " +
+                folder.path + "/a.words; prepare both with the same tokenizer");
+  ASSERT_TRUE(removeWordFile(folder / "b").ok());
+  ASSERT_EQ(mergeError({folder / "a", folder / "b"}, folder / "c"), "");
+  EXPECT_FALSE((*readWordFile(folder / "c", 15)).has_value());
 }
 
 TEST(Merge, RefusesWhatDoesNotFit) {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/text/Prepare.h"
+#include "runtime/data/WordFile.h"
 #include "test/runtime/ChildProcess.h"
 #include "test/runtime/data/TokenFiles.h"
 
@@ -523,6 +524,20 @@ TEST_F(PrepareTest, TakesATokenizerOfFiles) {
                        "vocab.txt: has no token that ends a document, such "
                        "as <|endoftext|>; prepare the data without "
                        "--append-eod");
+}
+
+/// Of WordPiece it is said which tokens continue a word, and of nothing else.
+TEST_F(PrepareTest, SaysWhichTokensContinueAWord) {
+  writeBytes(folder / "vocab.txt", "[UNK]\nhello\n##\n##s\n#\nyou\n##ing\n");
+  options.tokenizer = folder / "vocab.txt";
+  ASSERT_EQ(run("a.jsonl", "{\"text\": \"hello yous\"}\n"), "");
+  auto words = readWordFile(folder / "out_text_document", 3);
+  ASSERT_TRUE(words.ok()) << words.status().message();
+  EXPECT_EQ(*words,
+            (WordContinuations{false, false, false, true, false, false, true}));
+  options.tokenizer = "byte";
+  ASSERT_EQ(run(), "");
+  EXPECT_FALSE((*readWordFile(folder / "out_text_document", 10)).has_value());
 }
 
 /// A document's parts and threads leave no mark on its tokens.
