@@ -31,16 +31,28 @@ static const char *nameOf(spec::ParameterSelection::Role role) {
     return "mlp.gate";
   case Role::UP:
     return "mlp.up";
+  case Role::EXPERT_GATE:
+    return "mlp.experts.gate";
+  case Role::EXPERT_UP:
+    return "mlp.experts.up";
+  case Role::EXPERT_DOWN:
+    return "mlp.experts.down";
   default: // S73 leaves no other.
     return "mlp.down";
   }
 }
 
 static constexpr spec::ParameterSelection::Role kLinearRoles[] = {
-    spec::ParameterSelection::QUERY, spec::ParameterSelection::KEY,
-    spec::ParameterSelection::VALUE, spec::ParameterSelection::ATTENTION_OUTPUT,
-    spec::ParameterSelection::GATE,  spec::ParameterSelection::UP,
-    spec::ParameterSelection::DOWN};
+    spec::ParameterSelection::QUERY,
+    spec::ParameterSelection::KEY,
+    spec::ParameterSelection::VALUE,
+    spec::ParameterSelection::ATTENTION_OUTPUT,
+    spec::ParameterSelection::GATE,
+    spec::ParameterSelection::UP,
+    spec::ParameterSelection::DOWN,
+    spec::ParameterSelection::EXPERT_GATE,
+    spec::ParameterSelection::EXPERT_UP,
+    spec::ParameterSelection::EXPERT_DOWN};
 
 static checkpoint::LoraDims loraOf(const spec::Lora &lora) {
   checkpoint::LoraDims dims{

@@ -6,7 +6,8 @@
 ///
 /// \file
 /// Writes what `xf.low_rank` asks for beside the linear ops that have a
-/// target's role, and freezes every other parameter.
+/// target's role, and freezes every other parameter. Beside those of experts
+/// each expert has an adapter of its own, which reads the same rows.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,29 @@ static RankedTensorType tensorOf(Value value) {
 
 /// Whether ranks that share a layer split what it takes in, not what it makes.
 static bool splitsInputs(ParameterRole role) {
-  return role == ParameterRole::AttentionOutput || role == ParameterRole::Down;
+  return role == ParameterRole::AttentionOutput ||
+         role == ParameterRole::Down || role == ParameterRole::ExpertDown;
+}
+
+/// The weight that `op` multiplies with, of a layer or of each expert; null for
+/// any other op.
+static Value weightOf(Operation *op) {
+  if (auto linear = dyn_cast<LinearOp>(op))
+    return linear.getWeight();
+  if (auto grouped = dyn_cast<GroupedLinearOp>(op))
+    return grouped.getWeight();
+  return {};
+}
+
+/// Multiplies `x` with `weight` as the linear op `like` does with its own.
+static Value multiplyLike(OpBuilder &builder, Operation *like, Location loc,
+                          Type type, Value x, Value weight) {
+  if (auto grouped = dyn_cast<GroupedLinearOp>(like))
+    return builder.create<GroupedLinearOp>(
+        loc, type, x, weight, grouped.getRanges(),
+        grouped.getExpectedRowsAttr(), Fp8RecipeAttr());
+  return builder.create<LinearOp>(loc, type, x, weight, Value(), ValueRange(),
+                                  Fp8RecipeAttr());
 }
 
 namespace {
@@ -64,15 +87,16 @@ private:
   VariableOp parameterRead(Value value);
   bool isTarget(VariableOp parameter);
   /// The linear ops of `function` that get an adapter.
-  SmallVector<LinearOp> targetsOf(func::FuncOp function);
-  LogicalResult adaptCallee(func::FuncOp function, ArrayRef<LinearOp> linears);
+  SmallVector<Operation *> targetsOf(func::FuncOp function);
+  LogicalResult adaptCallee(func::FuncOp function,
+                            ArrayRef<Operation *> linears);
   /// Adds what `linear` is to multiply with, in `type`, and its reading.
   Adapter readAdapter(OpBuilder &builder, VariableOp parameter, Type element);
   Value readMatrix(OpBuilder &builder, VariableOp parameter, StringRef suffix,
                    RankedTensorType type, InitAttr init, ParameterRole role);
   /// Adds `adapter` beside `linear`, with dropout of its own where `stream`
   /// names a random one.
-  void adapt(LinearOp linear, Adapter adapter, Value instance,
+  void adapt(Operation *linear, Adapter adapter, Value instance,
              std::optional<int32_t> stream);
   bool drops() { return request.getDropout().convertToDouble() > 0; }
 
@@ -119,11 +143,14 @@ SmallVector<func::CallOp> AdapterBuilder::callsOf(func::FuncOp function) {
   return calls;
 }
 
-SmallVector<LinearOp> AdapterBuilder::targetsOf(func::FuncOp function) {
-  SmallVector<LinearOp> linears;
+SmallVector<Operation *> AdapterBuilder::targetsOf(func::FuncOp function) {
+  SmallVector<Operation *> linears;
   SmallVector<func::CallOp> calls = callsOf(function);
-  for (auto linear : function.getOps<LinearOp>()) {
-    auto argument = dyn_cast<BlockArgument>(linear.getWeight());
+  for (Operation &op : function.getOps()) {
+    Value weight = weightOf(&op);
+    if (!weight)
+      continue;
+    auto argument = dyn_cast<BlockArgument>(weight);
     auto reads = [&](Value value) {
       VariableOp parameter = parameterRead(value);
       return parameter && isTarget(parameter);
@@ -135,9 +162,9 @@ SmallVector<LinearOp> AdapterBuilder::targetsOf(func::FuncOp function) {
                                                return reads(call.getOperand(
                                                    argument.getArgNumber()));
                                              })
-            : reads(linear.getWeight());
+            : reads(weight);
     if (isTargeted)
-      linears.push_back(linear);
+      linears.push_back(&op);
   }
   return linears;
 }
@@ -191,20 +218,25 @@ Value AdapterBuilder::readMatrix(OpBuilder &builder, VariableOp parameter,
 Adapter AdapterBuilder::readAdapter(OpBuilder &builder, VariableOp parameter,
                                     Type element) {
   auto weight = cast<RankedTensorType>(parameter.getType());
-  int64_t out = weight.getDimSize(0), in = weight.getDimSize(1);
+  int64_t dims = weight.getRank();
+  int64_t out = weight.getDimSize(dims - 2), in = weight.getDimSize(dims - 1);
   auto rank = static_cast<int64_t>(request.getRank());
+  auto matrix = [&](int64_t rows, int64_t columns) {
+    SmallVector<int64_t> shape(weight.getShape());
+    shape[dims - 2] = rows;
+    shape[dims - 1] = columns;
+    return RankedTensorType::get(shape, element);
+  };
   ParameterRole role = *parameter.getRole();
   bool inputs = splitsInputs(role);
   InitAttr uniform = InitAttr::get(
       builder.getContext(), "uniform",
       builder.getF64FloatAttr(1 / std::sqrt(static_cast<double>(in))));
   InitAttr zeros = InitAttr::get(builder.getContext(), "zeros", FloatAttr());
-  Value a = readMatrix(builder, parameter, ".lora_A.weight",
-                       RankedTensorType::get({rank, in}, element), uniform,
-                       inputs ? role : ParameterRole::LowRank);
-  Value b = readMatrix(builder, parameter, ".lora_B.weight",
-                       RankedTensorType::get({out, rank}, element), zeros,
-                       inputs ? ParameterRole::LowRank : role);
+  Value a = readMatrix(builder, parameter, ".lora_A.weight", matrix(rank, in),
+                       uniform, inputs ? role : ParameterRole::LowRank);
+  Value b = readMatrix(builder, parameter, ".lora_B.weight", matrix(out, rank),
+                       zeros, inputs ? ParameterRole::LowRank : role);
   return {a, b};
 }
 
@@ -212,16 +244,16 @@ Adapter AdapterBuilder::readAdapter(OpBuilder &builder, VariableOp parameter,
 // Ops
 //===----------------------------------------------------------------------===//
 
-void AdapterBuilder::adapt(LinearOp linear, Adapter adapter, Value instance,
+void AdapterBuilder::adapt(Operation *linear, Adapter adapter, Value instance,
                            std::optional<int32_t> stream) {
   OpBuilder builder(linear);
   builder.setInsertionPointAfter(linear);
-  Location loc = linear.getLoc();
+  Location loc = linear->getLoc();
   auto named = [&](StringRef name) {
     return NameLoc::get(builder.getStringAttr(name), loc);
   };
   // What is multiplied in 8 bits is what it was before here.
-  Value x = linear.getInput();
+  Value x = linear->getOperand(0), result = linear->getResult(0);
   if (auto quantized = x.getDefiningOp<QuantizeOp>())
     x = quantized.getInput();
   if (stream)
@@ -233,8 +265,8 @@ void AdapterBuilder::adapt(LinearOp linear, Adapter adapter, Value instance,
   shape.back() = rank;
   Type element = getElementTypeOrSelf(adapter.a);
   auto narrow = RankedTensorType::get(shape, element);
-  Value low = builder.create<LinearOp>(named("lora_A"), narrow, x, adapter.a,
-                                       Value(), ValueRange(), Fp8RecipeAttr());
+  Value low =
+      multiplyLike(builder, linear, named("lora_A"), narrow, x, adapter.a);
   // alpha / rank is exact in 32 bits at least.
   auto wide = narrow.clone(builder.getF32Type());
   if (narrow != wide)
@@ -246,17 +278,16 @@ void AdapterBuilder::adapt(LinearOp linear, Adapter adapter, Value instance,
   low = builder.create<MultiplyOp>(named("lora_scale"), wide, low, scale);
   if (narrow != wide)
     low = builder.create<CastOp>(loc, narrow, low);
-  Type type = linear.getResult().getType();
-  Value more = builder.create<LinearOp>(named("lora_B"), type, low, adapter.b,
-                                        Value(), ValueRange(), Fp8RecipeAttr());
-  auto sum =
-      builder.create<AddOp>(named("lora_sum"), type, linear.getResult(), more);
-  linear.getResult().replaceAllUsesExcept(sum.getResult(), sum);
+  Type type = result.getType();
+  Value more =
+      multiplyLike(builder, linear, named("lora_B"), type, low, adapter.b);
+  auto sum = builder.create<AddOp>(named("lora_sum"), type, result, more);
+  result.replaceAllUsesExcept(sum.getResult(), sum);
   ++numAdapters;
 }
 
 LogicalResult AdapterBuilder::adaptCallee(func::FuncOp function,
-                                          ArrayRef<LinearOp> linears) {
+                                          ArrayRef<Operation *> linears) {
   SmallVector<func::CallOp> calls = callsOf(function);
   Block &body = function.front();
   // What writes or validates drops nothing.
@@ -278,9 +309,9 @@ LogicalResult AdapterBuilder::adaptCallee(func::FuncOp function,
   }
   // 2. The matrices, as arguments.
   for (size_t i = 0; i < linears.size(); ++i) {
-    LinearOp linear = linears[i];
-    unsigned at = cast<BlockArgument>(linear.getWeight()).getArgNumber();
-    Type element = getElementTypeOrSelf(linear.getResult());
+    Operation *linear = linears[i];
+    unsigned at = cast<BlockArgument>(weightOf(linear)).getArgNumber();
+    Type element = getElementTypeOrSelf(linear->getResult(0));
     Type types[2];
     for (func::CallOp call : calls) {
       OpBuilder builder(call);
@@ -290,8 +321,8 @@ LogicalResult AdapterBuilder::adaptCallee(func::FuncOp function,
       types[1] = own.b.getType();
       call->insertOperands(call->getNumOperands(), {own.a, own.b});
     }
-    Adapter adapter{body.addArgument(types[0], linear.getLoc()),
-                    body.addArgument(types[1], linear.getLoc())};
+    Adapter adapter{body.addArgument(types[0], linear->getLoc()),
+                    body.addArgument(types[1], linear->getLoc())};
     std::optional<int32_t> stream;
     if (trains)
       stream = firstStream + static_cast<int32_t>(i);
@@ -311,9 +342,9 @@ LogicalResult AdapterBuilder::run() {
   for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
     if (function.isExternal())
       continue;
-    SmallVector<LinearOp> called;
-    for (LinearOp linear : targetsOf(function)) {
-      if (isa<BlockArgument>(linear.getWeight())) {
+    SmallVector<Operation *> called;
+    for (Operation *linear : targetsOf(function)) {
+      if (isa<BlockArgument>(weightOf(linear))) {
         called.push_back(linear);
         continue;
       }
@@ -322,8 +353,8 @@ LogicalResult AdapterBuilder::run() {
       if (drops() && function.getName() == "forward")
         stream = firstOwnStream + static_cast<int32_t>(numAdapters);
       adapt(linear,
-            readAdapter(builder, parameterRead(linear.getWeight()),
-                        getElementTypeOrSelf(linear.getResult())),
+            readAdapter(builder, parameterRead(weightOf(linear)),
+                        getElementTypeOrSelf(linear->getResult(0))),
             Value(), stream);
     }
     if (!called.empty() && failed(adaptCallee(function, called)))

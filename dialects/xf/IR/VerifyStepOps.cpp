@@ -78,11 +78,12 @@ LogicalResult VariableOp::verify() {
   return success();
 }
 
-/// Whether `role` is that of a layer's linear ops.
+/// Whether `role` is that of a layer's linear ops, or of its experts'.
 static bool isLinear(ParameterRole role) {
   using enum ParameterRole;
-  return llvm::is_contained(
-      {Query, Key, Value, AttentionOutput, Gate, Up, Down}, role);
+  return llvm::is_contained({Query, Key, Value, AttentionOutput, Gate, Up, Down,
+                             ExpertGate, ExpertUp, ExpertDown},
+                            role);
 }
 
 LogicalResult LowRankOp::verify() {

@@ -240,6 +240,12 @@ static xf::ParameterRole targetOf(ParameterSelection::Role role) {
     return xf::ParameterRole::Up;
   case ParameterSelection::DOWN:
     return xf::ParameterRole::Down;
+  case ParameterSelection::EXPERT_GATE:
+    return xf::ParameterRole::ExpertGate;
+  case ParameterSelection::EXPERT_UP:
+    return xf::ParameterRole::ExpertUp;
+  case ParameterSelection::EXPERT_DOWN:
+    return xf::ParameterRole::ExpertDown;
   default:
     llvm_unreachable("S73 has seen to it");
   }

@@ -123,6 +123,15 @@ static double elementsOf(const Parameter &parameter) {
   return elements;
 }
 
+/// Of both matrices of the adapter of `parameter`, or of each expert's.
+static double lowRankElements(const Parameter &parameter, int64_t rank) {
+  size_t dims = parameter.shape.size();
+  double elements = static_cast<double>(
+      rank * (parameter.shape[dims - 2] + parameter.shape[dims - 1]));
+  return dims == 3 ? static_cast<double>(parameter.shape[0]) * elements
+                   : elements;
+}
+
 double spec::trainedShare(const Spec &spec) {
   const Training &training = spec.training();
   if (!training.has_lora() && training.freeze().empty() &&
@@ -135,12 +144,11 @@ double spec::trainedShare(const Spec &spec) {
       trained += isFrozen(training, parameter.name, parameter.role)
                      ? 0
                      : elementsOf(parameter);
-    else if (parameter.shape.size() == 2 &&
+    else if (parameter.shape.size() >= 2 &&
              std::count(training.lora().targets().begin(),
                         training.lora().targets().end(),
                         roleInSpec(parameter.role)) > 0)
-      trained += static_cast<double>(training.lora().rank() *
-                                     (parameter.shape[0] + parameter.shape[1]));
+      trained += lowRankElements(parameter, training.lora().rank());
   }
   return std::min(trained / all, 1.0);
 }
@@ -209,6 +217,12 @@ void spec::checkFrozen(const Spec &spec, ConstraintErrors &errors) {
                "training.freeze leaves nothing to train; leave an entry out");
 }
 
+static bool isOfExperts(ParameterSelection::Role role) {
+  return role == ParameterSelection::EXPERT_GATE ||
+         role == ParameterSelection::EXPERT_UP ||
+         role == ParameterSelection::EXPERT_DOWN;
+}
+
 /// S73: a target is a role of the model's linear layers.
 static void checkTarget(const Model &model, ParameterSelection::Role role,
                         const std::string &path, ConstraintErrors &errors) {
@@ -219,23 +233,49 @@ static void checkTarget(const Model &model, ParameterSelection::Role role,
                  role == Selection::ATTENTION_OUTPUT;
   bool feeds = role == Selection::GATE || role == Selection::UP ||
                role == Selection::DOWN;
+  bool ofExperts = isOfExperts(role);
   std::string text = "training.lora.targets has " + name + ", ";
-  if (!attends && !feeds)
+  if (!attends && !feeds && !ofExperts)
     errors.add(73, path,
                text + "which is no linear layer of a block; write QUERY, KEY, "
-                      "VALUE, ATTENTION_OUTPUT, GATE, UP or DOWN");
+                      "VALUE, ATTENTION_OUTPUT, GATE, UP or DOWN, or of "
+                      "experts EXPERT_GATE, EXPERT_UP or EXPERT_DOWN");
   else if (attends && !spec::attends(model))
     errors.add(73, path,
                text + "and no layer of the model attends; leave it out");
-  else if (role == Selection::GATE && !isGated(model.activation()))
+  else if ((role == Selection::GATE || role == Selection::EXPERT_GATE) &&
+           !isGated(model.activation()))
     errors.add(73, path,
                text + "which a model with activation: " +
                    Model::Activation_Name(model.activation()) +
                    " lacks; leave it out");
   else if (feeds && model.has_moe())
     errors.add(74, path,
-               text + "and experts have no adapters; with model.moe write "
-                      "QUERY, KEY, VALUE or ATTENTION_OUTPUT");
+               text + "and with model.moe layers have experts; write EXPERT_" +
+                   name + ", or roles of attention");
+  else if (ofExperts && !model.has_moe())
+    errors.add(74, path,
+               text + "and the model has no experts; write model.moe, or " +
+                   name.substr(name.find('_') + 1));
+}
+
+/// S116: which row of the experts a token has is a matter of the plan, and what
+/// drops or quantizes goes by rows.
+static void checkExpertTargets(const Training &training,
+                               ConstraintErrors &errors) {
+  const Lora &lora = training.lora();
+  if (std::none_of(lora.targets().begin(), lora.targets().end(), [](int role) {
+        return isOfExperts(static_cast<ParameterSelection::Role>(role));
+      }))
+    return;
+  if (lora.dropout() > 0)
+    errors.add(116, "training.lora.dropout",
+               "adapters of experts drop nothing: which rows they have is a "
+               "matter of the plan; leave dropout out, or the EXPERT_ targets");
+  if (training.fp8_format() != Training::NONE)
+    errors.add(116, "training.fp8_format",
+               "experts that multiply in 8 bits have no adapters; leave "
+               "fp8_format out, or the EXPERT_ targets of training.lora");
 }
 
 void spec::checkLora(const Spec &spec, ConstraintErrors &errors) {
@@ -253,6 +293,7 @@ void spec::checkLora(const Spec &spec, ConstraintErrors &errors) {
                      ParameterSelection::Role_Name(lora.targets(i)) +
                      " twice; write it once");
   }
+  checkExpertTargets(training, errors);
   for (const char *field : {"freeze", "train_only"})
     if (field == std::string("freeze") ? !training.freeze().empty()
                                        : !training.train_only().empty())

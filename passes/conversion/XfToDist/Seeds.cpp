@@ -63,11 +63,14 @@ Axes Seeds::experts() const {
   return axes;
 }
 
-/// Whether a variable that belongs to `role` holds a matrix of each expert; the
-/// scale of their working copy does not.
+/// Whether a variable that belongs to `role` holds a matrix of each expert, as
+/// both matrices of their adapters do; the scale of their working copy does
+/// not.
 static bool isExperts(std::optional<xf::ParameterRole> role,
                       RankedTensorType type) {
-  return role && xf::isOfExperts(*role) && type.getRank() == 3;
+  return role &&
+         (xf::isOfExperts(*role) || *role == xf::ParameterRole::LowRank) &&
+         type.getRank() == 3;
 }
 
 const Axes &Seeds::tensorAxes(xf::ParameterRole role) const {

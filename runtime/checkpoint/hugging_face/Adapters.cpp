@@ -44,16 +44,16 @@ static std::string withoutWeight(std::string name) {
   return name;
 }
 
-/// A and B of the linear layer whose weight is `weight`.
+/// A and B of the linear layer whose weight is `weight`, or of each expert's.
 static std::vector<TensorSpec> matricesOf(const TensorSpec &weight,
                                           uint64_t rank) {
   std::string base = withoutWeight(weight.key.name);
-  return {{{base + std::string(suffixes[0]), ""},
-           ElementType::F32,
-           {rank, weight.shape[1]}},
-          {{base + std::string(suffixes[1]), ""},
-           ElementType::F32,
-           {weight.shape[0], rank}}};
+  size_t dims = weight.shape.size();
+  std::vector<uint64_t> a = weight.shape, b = weight.shape;
+  a[dims - 2] = rank;
+  b[dims - 1] = rank;
+  return {{{base + std::string(suffixes[0]), ""}, ElementType::F32, a},
+          {{base + std::string(suffixes[1]), ""}, ElementType::F32, b}};
 }
 
 static std::map<std::string, TensorSpec>
@@ -150,6 +150,11 @@ static StatusOr<std::vector<Module>> modulesOf(const NameTable &table,
                                                const LoraDims &lora) {
   std::vector<Module> all = modulesOf(table), found;
   for (const std::string &target : lora.targets) {
+    if (target.starts_with("mlp.experts."))
+      return invalidArgument("adapters of " + target +
+                             ", matrices of all experts together, are not "
+                             "written in PEFT's format; merge them: --format "
+                             "huggingface");
     auto at = std::ranges::find(all, target, &Module::target);
     if (at == all.end())
       return invalidArgument(std::string("the family ") + table.family +
@@ -461,13 +466,29 @@ Status checkpoint::exportAdapters(const Checkpoint &checkpoint,
 
 Status checkpoint::mergeAdapter(const Checkpoint &checkpoint,
                                 const LoraDims &lora, const TensorSpec &weight,
-                                uint64_t first, std::span<float> rows) {
+                                const SliceBounds &bounds,
+                                std::span<float> rows) {
+  if (weight.shape.size() == 3 && bounds.size[0] != 1) {
+    uint64_t each = bounds.size[1] * bounds.size[2];
+    for (uint64_t e = 0; e < bounds.size[0]; ++e) {
+      SliceBounds one = bounds;
+      one.offset[0] += e;
+      one.size[0] = 1;
+      HOCKET_RETURN_IF_ERROR(mergeAdapter(checkpoint, lora, weight, one,
+                                          rows.subspan(e * each, each)));
+    }
+    return okStatus();
+  }
+  // All of A and rows of B, of one expert where there are several.
   std::vector<TensorSpec> matrices = matricesOf(weight, lora.rank);
-  uint64_t in = weight.shape[1], count = rows.size() / in;
-  HOCKET_ASSIGN_OR_RETURN(
-      auto a, readFloats(checkpoint, matrices[0], wholeOf(matrices[0].shape)));
-  HOCKET_ASSIGN_OR_RETURN(auto b, readFloats(checkpoint, matrices[1],
-                                             {{first, 0}, {count, lora.rank}}));
+  size_t last = weight.shape.size() - 1;
+  uint64_t in = weight.shape[last], count = bounds.size[last - 1];
+  SliceBounds ofA = bounds, ofB = bounds;
+  ofA.offset[last - 1] = 0;
+  ofA.size[last - 1] = lora.rank;
+  ofB.size[last] = lora.rank;
+  HOCKET_ASSIGN_OR_RETURN(auto a, readFloats(checkpoint, matrices[0], ofA));
+  HOCKET_ASSIGN_OR_RETURN(auto b, readFloats(checkpoint, matrices[1], ofB));
   std::vector<double> sum(in);
   for (uint64_t row = 0; row < count; ++row) {
     std::fill(sum.begin(), sum.end(), 0.0);

@@ -10,7 +10,8 @@
 ///   W + alpha / rank B A,  A of [rank, in], B of [out, rank]
 ///
 /// A and B are `layers.{i}.attention.q.lora_A.weight` and `...lora_B.weight`
-/// here. PEFT's folder holds them alone:
+/// here, of all experts together with a first dim of experts. PEFT's folder
+/// holds them alone:
 ///
 ///   adapter_config.json         "r", "lora_alpha", "target_modules", ...
 ///   adapter_model.safetensors   base_model.model.<module>.lora_A.weight, ...
@@ -59,16 +60,16 @@ importAdapters(const std::string &dir, const std::string &family,
 
 /// Writes the adapters of `checkpoint` to `dir`, which `baseName` is told of as
 /// the model that they belong to. InvalidArgument if the checkpoint has none,
-/// if the family joins a target with others (GPT-2's q, k and v), or if the
-/// folder holds adapters already.
+/// if the family joins a target with others (GPT-2's q, k and v), if one is of
+/// experts, or if the folder holds adapters already.
 Status exportAdapters(const Checkpoint &checkpoint, const std::string &family,
                       const ModelWeights &weights, const std::string &dir,
                       const std::string &baseName);
 
-/// Adds to `rows`, which are whole rows of `weight` as f32 from row `first` on,
-/// what its adapter in `checkpoint` adds. `weight` has one.
+/// Adds to `rows`, which are the whole rows `bounds` of `weight` as f32, what
+/// its adapter in `checkpoint` adds. `weight` has one.
 Status mergeAdapter(const Checkpoint &checkpoint, const LoraDims &lora,
-                    const TensorSpec &weight, uint64_t first,
+                    const TensorSpec &weight, const SliceBounds &bounds,
                     std::span<float> rows);
 
 } // namespace hocket::checkpoint

@@ -106,8 +106,8 @@ Status EntryReader::read(const TensorSpec &part, const SliceBounds &bounds,
     return from.read(part, bounds, out);
   // Whole rows, of which an adapter adds to each column.
   SliceBounds rows = bounds;
-  rows.offset[1] = 0;
-  rows.size[1] = part.shape[1];
+  rows.offset.back() = 0;
+  rows.size.back() = part.shape.back();
   std::vector<uint8_t> stored(elementsOf(rows) * elementBytes(part.type));
   HOCKET_RETURN_IF_ERROR(from.read(part, rows, stored));
   auto floats = toFloats(stored, part.type);
@@ -116,7 +116,7 @@ Status EntryReader::read(const TensorSpec &part, const SliceBounds &bounds,
                            "' holds no floating-point numbers");
   if (hasAdapter(part))
     HOCKET_RETURN_IF_ERROR(
-        mergeAdapter(from, *weights.lora, part, rows.offset[0], *floats));
+        mergeAdapter(from, *weights.lora, part, rows, *floats));
   copyShared(rows,
              {reinterpret_cast<const uint8_t *>(floats->data()),
               floats->size() * sizeof(float)},

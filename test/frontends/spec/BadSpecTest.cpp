@@ -201,8 +201,30 @@ const BadText badTexts[] = {
     {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 "
      "mlp_bias: false moe { experts: 2 } }\n"
      "training { lora { targets: QUERY targets: UP } }",
-     "a.textproto:2:34: S74: training.lora.targets has UP, and experts have no "
-     "adapters; with model.moe write QUERY, KEY, VALUE or ATTENTION_OUTPUT"},
+     "a.textproto:2:34: S74: training.lora.targets has UP, and with model.moe "
+     "layers have experts; write EXPERT_UP, or roles of attention"},
+    {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
+     "training { lora { targets: QUERY targets: EXPERT_DOWN } }",
+     "a.textproto:2:34: S74: training.lora.targets has EXPERT_DOWN, and the "
+     "model has no experts; write model.moe, or DOWN"},
+    {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 "
+     "mlp_bias: false moe { experts: 2 } }\n"
+     "training { lora { targets: EXPERT_GATE } }",
+     "a.textproto:2:19: S73: training.lora.targets has EXPERT_GATE, which a "
+     "model with activation: GELU lacks; leave it out"},
+    {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 "
+     "mlp_bias: false moe { experts: 2 } }\n"
+     "training { lora { targets: EXPERT_UP dropout: 0.1 } }",
+     "a.textproto:2:38: S116: adapters of experts drop nothing: which rows "
+     "they "
+     "have is a matter of the plan; leave dropout out, or the EXPERT_ targets"},
+    {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 "
+     "mlp_bias: false moe { experts: 2 } }\n"
+     "training { fp8_format: HYBRID precision: BF16\n"
+     "lora { targets: EXPERT_UP } }",
+     "a.textproto:2:12: S116: experts that multiply in 8 bits have no "
+     "adapters; "
+     "leave fp8_format out, or the EXPERT_ targets of training.lora"},
     {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
      "training { sequence_length: 4 }\nplan { context_parallel: 3 }",
      "a.textproto:2:12: S23: training.sequence_length is 4, which 3 ranks do "
@@ -485,7 +507,9 @@ const BadOverride badOverrides[] = {
      "S72: training.freeze leaves nothing to train; leave an entry out"},
     {"training.lora.targets=NORM",
      "S73: training.lora.targets has NORM, which is no linear layer of a "
-     "block; write QUERY, KEY, VALUE, ATTENTION_OUTPUT, GATE, UP or DOWN"},
+     "block; write QUERY, KEY, VALUE, ATTENTION_OUTPUT, GATE, UP or DOWN, or "
+     "of "
+     "experts EXPERT_GATE, EXPERT_UP or EXPERT_DOWN"},
     {"training.lora.targets=GATE",
      "S73: training.lora.targets has GATE, which a model with activation: GELU "
      "lacks; leave it out"},

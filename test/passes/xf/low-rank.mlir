@@ -58,3 +58,31 @@ func.func @prefill(%x: tensor<1x3x4xf32>) -> tensor<1x3x8xf32> {
   %y = call @writing_layer(%x, %w) : (tensor<1x3x4xf32>, tensor<8x4xf32>) -> tensor<1x3x8xf32>
   return %y : tensor<1x3x8xf32>
 }
+
+// -----
+
+// Beside the linear op of experts: a pair of matrices each, on the same rows.
+
+// CHECK: xf.variable @layers.0.mlp.experts.up.lora_B.weight : tensor<4x8x2xf32> {{.*}}init = #xf.init<zeros>{{.*}}role = #xf.parameter_role<expert_up>
+// CHECK: xf.variable @layers.0.mlp.experts.up.lora_A.weight : tensor<4x2x16xf32> {{.*}}init = #xf.init<uniform, 2.500000e-01 : f64>{{.*}}role = #xf.parameter_role<low_rank>
+// CHECK: xf.variable @layers.0.mlp.experts.down.lora_B.weight : tensor<4x16x2xf32> {{.*}}role = #xf.parameter_role<low_rank>
+// CHECK: xf.variable @layers.0.mlp.experts.down.lora_A.weight : tensor<4x2x8xf32> {{.*}}role = #xf.parameter_role<expert_down>
+xf.low_rank {alpha = 4.0, dropout = 0.0, rank = 2 : i64, targets = [#xf.parameter_role<expert_up>, #xf.parameter_role<expert_down>]}
+xf.variable @layers.0.mlp.experts.up.weight : tensor<4x8x16xf32> {kind = #xf.variable_kind<parameter>, random_key = 0 : i32, role = #xf.parameter_role<expert_up>}
+xf.variable @layers.0.mlp.experts.down.weight : tensor<4x16x8xf32> {kind = #xf.variable_kind<parameter>, random_key = 1 : i32, role = #xf.parameter_role<expert_down>}
+
+// CHECK-LABEL: func.func @forward(
+// CHECK-SAME: %[[X:.*]]: tensor<1x12x16xf32>, %[[R:.*]]: tensor<1x4x2xi32>
+// CHECK: %[[Y:.*]] = xf.grouped_linear %[[X]], %{{.*}}, %[[R]]
+// CHECK: %[[U:.*]] = xf.grouped_linear %[[X]], %{{.*}}, %[[R]] : (tensor<1x12x16xf32>, tensor<4x2x16xf32>, tensor<1x4x2xi32>) -> tensor<1x12x2xf32>
+// CHECK: %[[S:.*]] = xf.multiply %[[U]]
+// CHECK: %[[M:.*]] = xf.grouped_linear %[[S]], %{{.*}}, %[[R]] : (tensor<1x12x2xf32>, tensor<4x8x2xf32>, tensor<1x4x2xi32>) -> tensor<1x12x8xf32>
+// CHECK: %[[Z:.*]] = xf.add %[[Y]], %[[M]]
+// CHECK: xf.grouped_linear %[[Z]], %{{.*}}, %[[R]] : (tensor<1x12x8xf32>, tensor<4x16x8xf32>
+func.func @forward(%x: tensor<1x12x16xf32>, %ranges: tensor<1x4x2xi32>) -> tensor<1x12x16xf32> {
+  %w = xf.read @layers.0.mlp.experts.up.weight : tensor<4x8x16xf32>
+  %v = xf.read @layers.0.mlp.experts.down.weight : tensor<4x16x8xf32>
+  %y = xf.grouped_linear %x, %w, %ranges : (tensor<1x12x16xf32>, tensor<4x8x16xf32>, tensor<1x4x2xi32>) -> tensor<1x12x8xf32>
+  %z = xf.grouped_linear %y, %v, %ranges : (tensor<1x12x8xf32>, tensor<4x16x8xf32>, tensor<1x4x2xi32>) -> tensor<1x12x16xf32>
+  return %z : tensor<1x12x16xf32>
+}

@@ -1,0 +1,125 @@
+# Part of Hocket, under the Apache License v2.0.
+"""Low-rank adapters of experts against the oracle's: golden/expert_adapter.json is
+PyTorch's in fp64 (make_expert_adapter_golden.py)."""
+
+import json
+import pathlib
+import unittest
+
+import training
+from test_numerics import difference, norm
+
+RATE = 8.0
+OPTIONS = ("--set", "training.lora.rank=3", "--set", "training.lora.alpha=6",
+           "--set", "training.lora.targets=QUERY,EXPERT_GATE,EXPERT_UP,EXPERT_DOWN")  # fmt: skip
+CAPACITY = ("--set", "model.moe.capacity_factor=4")  # That drops no token.
+ONE = "--set training.micro_batch_size=1"
+PLANS = (
+    "",
+    "--mesh tp=2",
+    "--mesh tp=2 --sequence-parallel",
+    "--mesh tp=2 --set plan.expert_tensor_parallel=2",
+    "--mesh pp=2",
+    f"--mesh dp=2 {ONE} --zero 1",
+    f"--mesh dp=2 {ONE} --zero 3",
+    f"--mesh dp=2,ep=2 {ONE}",
+    f"--mesh dp=2,ep=2 {ONE} --zero 1",
+    f"--mesh dp=2,ep=2,tp=2 {ONE} --sequence-parallel --zero 2",
+    "--recompute full",
+    "--recompute selective",
+)
+
+
+class ExpertAdaptersTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.golden = json.loads((training.HERE / "golden/expert_adapter.json").read_text())
+        cls.run_folder = training.Run("mixtral")
+        cls.addClassCleanup(cls.run_folder.scratch.cleanup)
+        cls.before, _ = cls.run_folder.train(cls.run_folder.sgd, 0, "FP32", *OPTIONS)
+
+    def test_same_start(self):
+        found = training.fingerprint(self.before)
+        self.assertEqual(set(found), set(self.golden["weights"]))
+        for name, (shape, total, squares) in self.golden["weights"].items():
+            self.assertEqual(found[name][0], shape)
+            self.assertAlmostEqual(found[name][1], total, delta=1e-4)
+            self.assertAlmostEqual(found[name][2], squares, delta=1e-4)
+
+    def check_steps(self, *options):
+        """Two steps of SGD change every matrix as in PyTorch, and nothing else."""
+        rate = ("--set", f"training.learning_rate.peak={RATE}")
+        after, log = self.run_folder.train(
+            self.run_folder.sgd, 2, "FP32", *OPTIONS, *rate, *options
+        )
+        for found, wanted in zip(training.losses(log), self.golden["sgd_losses"], strict=True):
+            self.assertLessEqual(abs(found / wanted - 1), 5e-6)
+        changes = self.golden["changes"]
+        for name, (shape, values) in self.before.items():
+            self.assertEqual(after[name][0], shape)
+            if name not in changes:
+                self.assertEqual(after[name][1], values, name)
+                continue
+            change = [b - a for a, b in zip(values, after[name][1], strict=True)]
+            far = difference(change, changes[name]) / norm(changes[name])
+            self.assertLessEqual(far, 2e-3, name)
+
+    def test_steps_under_plans(self):
+        for plan in PLANS:
+            with self.subTest(plan=plan):
+                self.check_steps(*plan.split())
+
+    def test_steps_with_a_capacity(self):
+        for plan in ("", "--mesh tp=2", f"--mesh dp=2,ep=2 {ONE}"):
+            with self.subTest(plan=plan):
+                self.check_steps(*CAPACITY, *plan.split())
+
+    def test_losses(self):
+        steps = len(self.golden["losses"])
+        for plan in ("", f"--mesh dp=2,ep=2 {ONE}"):
+            with self.subTest(plan=plan):
+                _, log = self.run_folder.train(
+                    self.run_folder.adamw, steps, "FP32", *OPTIONS, *plan.split()
+                )
+                for found, wanted in zip(training.losses(log), self.golden["losses"], strict=True):
+                    self.assertLessEqual(abs(found / wanted - 1), 1e-4)
+
+    def test_narrow(self):
+        _, log = self.run_folder.train(self.run_folder.adamw, 4, "BF16", *OPTIONS)
+        for found, wanted in zip(training.losses(log), self.golden["losses"], strict=False):
+            self.assertLessEqual(abs(found / wanted - 1), 2e-2)
+
+    def test_merged_is_the_same_model(self):
+        """What is exported has adapters in its weights, and writes the same text."""
+        run, place = self.run_folder, pathlib.Path(self.run_folder.scratch.name)
+        rate = ("--set", f"training.learning_rate.peak={RATE}")
+        tuned = run.program(run.sgd, "--set", "training.precision=FP32", *OPTIONS, *rate)
+        run.hocket("train", tuned, "--data", run.data, "--steps", 2, "--save", place / "tuned")
+        run.hocket("checkpoint", "export", place / "tuned", "-o", place / "merged")
+        run.hocket("checkpoint", "import", place / "merged", "-o", place / "whole")
+        losses = []
+        for program, start in (
+            (run.program(run.sgd, "--set", "training.precision=FP32"), "whole"),
+            (tuned, "tuned"),
+        ):
+            log = place / f"{start}.jsonl"
+            run.hocket("train", program, "--data", run.data, "--steps", 1, "--load",
+                       place / start, "--finetune", "--save", place / f"{start}-1",
+                       "--log", log)  # fmt: skip
+            losses += training.losses([json.loads(line) for line in log.read_text().splitlines()])
+        self.assertEqual(len(losses), 2)
+        self.assertLessEqual(abs(losses[0] / losses[1] - 1), 2e-6)
+        self.assertGreater(abs(losses[0] / self.golden["losses"][0] - 1), 1e-4)
+        written = []
+        for start in ("tuned", "whole"):
+            lines = run.hocket("generate", "--load", place / start, "--prompt", "cafe", "--tokens",
+                               8, "--greedy", "--tokenizer", "byte")  # fmt: skip
+            written.append(lines)
+        self.assertEqual(*written)
+        with self.assertRaisesRegex(RuntimeError, "adapters of mlp.experts.gate, matrices"):
+            run.hocket("checkpoint", "export", place / "tuned", "-o", place / "peft",
+                       "--format", "peft", "--base", "mixtral")  # fmt: skip
+
+
+if __name__ == "__main__":
+    unittest.main()
