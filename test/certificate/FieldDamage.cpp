@@ -231,6 +231,7 @@ const char *hocket::test::harmlessReason(const std::string &field) {
         "LearningRate.decay_steps",
         "LearningRate.minimum",
         "LearningRate.peak",
+        "LearningRate.warmup_fraction",
         "LearningRate.warmup_samples",
         "LearningRate.warmup_steps",
         "LearningRate.wsd_decay_samples",
