@@ -15,6 +15,7 @@
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -37,23 +38,28 @@ static Status checkAxes(const plan::ParallelPlan &plan) {
   return okStatus();
 }
 
-static Status runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
+/// A failure is the input's fault where that is a .mlir file.
+static Status runPass(ModuleOp module, std::unique_ptr<Pass> pass,
+                      llvm::StringRef input) {
   PassManager manager(module.getContext());
   manager.addPass(std::move(pass));
   DiagnosticText diagnostics(*module.getContext());
-  return succeeded(manager.run(module)) ? okStatus()
-                                        : internalError(diagnostics.text());
+  if (succeeded(manager.run(module)))
+    return okStatus();
+  return llvm::sys::path::extension(input) == ".mlir"
+             ? invalidArgument(diagnostics.text())
+             : internalError(diagnostics.text());
 }
 
 /// Puts the plan's mesh and seeds into `module`.
-static Status placePlan(ModuleOp module) {
+static Status placePlan(ModuleOp module, llvm::StringRef input) {
   HOCKET_RETURN_IF_ERROR(checkAxes(plan::planOf(module)));
   auto routes =
       module.walk([](xf::RouterOp) { return WalkResult::interrupt(); });
   if (routes.wasInterrupted())
     return invalidArgument("strategies are chosen for plans of models without "
                            "experts; write --axes for a bound");
-  return runPass(module, createConvertXfToDist());
+  return runPass(module, createConvertXfToDist(), input);
 }
 
 /// As many devices in the mesh as in the cluster.
@@ -87,9 +93,9 @@ hocket::exportProblem(CompileRequest request, dist::StrategyExport options) {
   if (!module)
     return internalError(request.input + ": its xf IR cannot be read again");
   // 2. The mesh.
-  Status placed = runPass(*module, xf::createXfSizeMicrobatch());
+  Status placed = runPass(*module, xf::createXfSizeMicrobatch(), request.input);
   if (placed.ok() && options.isPlan())
-    placed = placePlan(*module);
+    placed = placePlan(*module, request.input);
   if (placed.ok())
     placed = checkDevices(*module, options);
   if (!placed.ok())

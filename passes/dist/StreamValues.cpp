@@ -69,17 +69,9 @@ private:
     classes.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
   }
 
-  void tieAll(ValueRange some, ValueRange others) {
-    for (auto [a, b] : llvm::zip(some, others))
-      tie(a, b);
-  }
-
   void tieCall(func::CallOp call) {
-    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
-    if (!callee || callee.isExternal())
-      return;
-    tieAll(call.getOperands(), callee.getArguments());
-    tieAll(call.getResults(), callee.front().getTerminator()->getOperands());
+    for (auto [here, there] : xf::valuesInCallee(call, symbols))
+      tie(here, there);
   }
 
   void tieHalves(xf::StepOp step) {

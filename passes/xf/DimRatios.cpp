@@ -99,19 +99,10 @@ LogicalResult DimRatios::carryRule(Operation *op) {
 }
 
 LogicalResult DimRatios::carryCall(func::CallOp call) {
-  auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
-  if (!callee || callee.isExternal())
-    return success();
-  auto linkAll = [&](ValueRange a, ValueRange b) -> LogicalResult {
-    for (auto [x, y] : llvm::zip_equal(a, b))
-      if (failed(link(x, y, rankOf(x.getType()), call)))
-        return failure();
-    return success();
-  };
-  if (failed(linkAll(call.getOperands(), callee.getArguments())))
-    return failure();
-  return linkAll(call.getResults(),
-                 callee.front().getTerminator()->getOperands());
+  for (auto [here, there] : valuesInCallee(call, symbols))
+    if (failed(link(here, there, rankOf(here.getType()), call)))
+      return failure();
+  return success();
 }
 
 LogicalResult DimRatios::carryVariable(Value value, StringRef name,

@@ -58,3 +58,18 @@ hocket::xf::argumentsOfBackward(StepOp step, const SymbolTable &symbols) {
     pairs.emplace_back(value, argument);
   return pairs;
 }
+
+SmallVector<std::pair<Value, Value>>
+hocket::xf::valuesInCallee(func::CallOp call, const SymbolTable &symbols) {
+  auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (!callee || callee.isExternal())
+    return {};
+  SmallVector<std::pair<Value, Value>> pairs;
+  for (auto [operand, argument] :
+       llvm::zip_equal(call.getOperands(), callee.getArguments()))
+    pairs.emplace_back(operand, argument);
+  for (auto [result, returned] : llvm::zip_equal(
+           call.getResults(), callee.front().getTerminator()->getOperands()))
+    pairs.emplace_back(result, returned);
+  return pairs;
+}

@@ -43,6 +43,11 @@ bool takesMicrobatch(mlir::func::FuncOp function);
 llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>>
 argumentsOfBackward(StepOp step, const mlir::SymbolTable &symbols);
 
+/// What a call's values are in the function that it calls: its operands are the
+/// arguments, its results what is returned. Empty where that has no body.
+llvm::SmallVector<std::pair<mlir::Value, mlir::Value>>
+valuesInCallee(mlir::func::CallOp call, const mlir::SymbolTable &symbols);
+
 } // namespace hocket::xf
 
 #endif // HOCKET_DIALECTS_XF_IR_HOSTINPUTS_H
