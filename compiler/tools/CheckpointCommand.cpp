@@ -131,8 +131,10 @@ Status runExport(const CheckpointArguments &arguments) {
               << " model of step " << checkpoint.state().step << "\n";
     return okStatus();
   }
-  HOCKET_ASSIGN_OR_RETURN(to.configText,
-                          huggingface::writeConfig(model, arguments.dtype));
+  HOCKET_ASSIGN_OR_RETURN(
+      to.configText,
+      huggingface::writeConfig(model, arguments.dtype,
+                               loaded->spec.training().span_corruption()));
   for (const auto &[name, type] : kDtypes)
     if (name == arguments.dtype)
       to.type = type;

@@ -72,7 +72,7 @@ checkpoint::ModelWeights hocket::weightsOf(const spec::Spec &spec) {
         {{parameter.name, ""},
          checkpoint::ElementType::F32,
          {parameter.shape.begin(), parameter.shape.end()}});
-  weights.layers = size(model.layers());
+  weights.layers = size(std::max(model.layers(), model.encoder().layers()));
   weights.vocabulary = size(model.vocab_size());
   weights.tied = model.tied_embeddings();
   weights.classes = tellsClasses(model);

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Shared by ReadConfig.cpp, ReadLayers.cpp and ReadStateSpace.cpp; not for
-/// other folders.
+/// Shared by ReadConfig.cpp, ReadLayers.cpp, ReadStateSpace.cpp and
+/// ReadTwoStacks.cpp; not for other folders.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -69,6 +69,12 @@ private:
   Status readEncoder();
   StatusOr<int64_t> classCount();
   Status readClasses(const std::string &key, bool areChoices);
+  Status readTwoStacks();
+  /// What corrupted spans are made with.
+  Status readSpanTokens();
+  Status readSharedHead();
+  Status refuseOtherStacks() const;
+  Status refuseOtherActivation() const;
   Status readBranches();
   Status refuseUnsupported();
   Status refusePartialRotary();

@@ -274,6 +274,25 @@ static constexpr Row bertRows[] = {
     {"tie_word_embeddings", "model.tied_embeddings"},
 };
 
+// mT5's, too.
+static constexpr Row t5Rows[] = {
+    {"vocab_size", "model.vocab_size", true},
+    {"d_model", "model.hidden", true},
+    {"d_kv", "model.head_dim", true},
+    {"d_ff", "model.ffn", true},
+    {"num_heads", "model.heads", true},
+    {"num_layers", "model.encoder.layers", true},
+    {"num_decoder_layers", "model.layers"},
+    {"relative_attention_num_buckets", "model.relative_position.buckets"},
+    {"relative_attention_max_distance", "model.relative_position.max_distance"},
+    {"layer_norm_epsilon", "model.norm_eps"},
+    {"dropout_rate", "model.dropout.mlp"},
+    {"dropout_rate", "model.dropout.final_norm"},
+    {"dropout_rate", "model.dropout.attention"},
+    {"dropout_rate", "model.dropout.embedding"},
+    {"dropout_rate", "model.dropout.residual"},
+};
+
 // The first name of each value is the one written.
 static constexpr ActivationName exactActivations[] = {
     {"gelu", "GELU"},          {"gelu_new", "GELU_TANH"},
@@ -304,6 +323,20 @@ static constexpr ActivationName bambaActivations[] = {{"silu", "SWIGLU"},
 static constexpr ActivationName bloomActivations[] = {
     {"gelu_pytorch_tanh", "GELU_TANH"},
     {"gelu_new", "GELU_TANH"},
+};
+// `gated-gelu` alone says the approximation.
+static constexpr ActivationName t5Activations[] = {
+    {"relu", "RELU"},
+    {"gated-gelu", "GEGLU_TANH"},
+    {"gated-gelu_new", "GEGLU_TANH"},
+    {"gated-silu", "SWIGLU"},
+    {"gated-swish", "SWIGLU"},
+    {"gelu", "GELU"},
+    {"gelu_new", "GELU_TANH"},
+    {"gelu_pytorch_tanh", "GELU_TANH"},
+    {"relu2", "RELU_SQUARED"},
+    {"silu", "SILU"},
+    {"swish", "SILU"},
 };
 static constexpr ActivationName gatedActivations[] = {
     {"silu", "SWIGLU"},         {"swish", "SWIGLU"},
@@ -422,7 +455,18 @@ static constexpr char bertBase[] =
     "dropout { attention: 0.1 residual: 0.1 embedding: 0.1 } "
     "initializer { stddev: 0.02 }";
 
+#define HOCKET_T5_BASE                                                         \
+  "norm: RMS_NORM norm_eps: 1e-6 position: RELATIVE bias: false "              \
+  "attention_scale: 1 encoder { } relative_position { } "                      \
+  "dropout { attention: 0.1 residual: 0.1 embedding: 0.1 mlp: 0.1 "            \
+  "final_norm: 0.1 } "
+static constexpr char t5Base[] = HOCKET_T5_BASE "activation: RELU";
+static constexpr char mt5Base[] = HOCKET_T5_BASE "activation: GEGLU_TANH";
+#undef HOCKET_T5_BASE
+
 static constexpr Trait bertTraits[] = {Trait::Encoder};
+static constexpr Trait t5Traits[] = {Trait::TwoStacks, Trait::ScaledHead};
+static constexpr Trait mt5Traits[] = {Trait::TwoStacks};
 static constexpr Trait gpt2Traits[] = {Trait::ScaleSwitch};
 static constexpr Trait mixtralTraits[] = {Trait::Experts};
 static constexpr Trait qwenTraits[] = {Trait::MixedWindows,
@@ -526,6 +570,10 @@ static constexpr Family allFamilies[] = {
      nemotronHRows, plainActivations, nemotronHTraits},
     {"bert", "BertForMaskedLM", bertBase, "hidden_act", bertRows,
      exactActivations, bertTraits},
+    {"t5", "T5ForConditionalGeneration", t5Base, "feed_forward_proj", t5Rows,
+     t5Activations, t5Traits},
+    {"mt5", "MT5ForConditionalGeneration", mt5Base, "feed_forward_proj", t5Rows,
+     t5Activations, mt5Traits},
 };
 
 std::span<const Family> hocket::huggingface::families() { return allFamilies; }

@@ -62,6 +62,8 @@ enum class Trait {
   ScaleSwitch,     ///< `scale_attn_weights` may turn the scale of scores off.
   Encoder,         ///< Masked tokens are learned; `architectures` says whether
                    ///< the order of texts is, too.
+  TwoStacks,       ///< An encoder stands before the decoder,
+  ScaledHead,      ///< whose states may be scaled before the head.
 };
 
 struct Family {

@@ -470,6 +470,7 @@ StatusOr<LoadedSpec> ConfigReader::read() {
   HOCKET_RETURN_IF_ERROR(readScales());
   HOCKET_RETURN_IF_ERROR(readBranches());
   HOCKET_RETURN_IF_ERROR(readEncoder());
+  HOCKET_RETURN_IF_ERROR(readTwoStacks());
   return std::move(loaded);
 }
 
@@ -534,5 +535,7 @@ StatusOr<LoadedSpec> huggingface::loadConfig(const std::string &folder,
   if (loaded.spec.training().has_masked_lm() ||
       loaded.spec.training().has_classification())
     HOCKET_RETURN_IF_ERROR(readSpecialTokens(folder, loaded));
+  if (loaded.spec.training().has_span_corruption())
+    HOCKET_RETURN_IF_ERROR(readFirstSentinel(folder, loaded));
   return finishSpec(std::move(loaded), options);
 }

@@ -6,10 +6,15 @@
 
 #include "frontends/huggingface/SpecialTokens.h"
 
+#include "base/File.h"
+#include "base/json/JsonObject.h"
 #include "frontends/spec/text/FieldPath.h"
 #include "frontends/spec/text/SpecText.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -42,5 +47,51 @@ Status huggingface::readSpecialTokens(const std::string &folder,
       at.message->GetReflection()->SetInt64(at.message, at.field, number);
       loaded.locations.set(path, {file, number + 1, 1});
     }
+  return okStatus();
+}
+
+/// The number of <extra_id_0> in a tokenizer.json, which lists added tokens, or
+/// a tokenizer_config.json, which has them by number.
+static std::optional<int64_t> sentinelOf(const nlohmann::json &tokenizer) {
+  constexpr const char *first = "<extra_id_0>";
+  auto isFirst = [&](const nlohmann::json &token) {
+    return token.is_object() && token.contains("content") &&
+           token["content"] == first;
+  };
+  auto list = tokenizer.find("added_tokens");
+  if (list != tokenizer.end() && list->is_array())
+    for (const nlohmann::json &token : *list)
+      if (isFirst(token) && token.contains("id") &&
+          token["id"].is_number_unsigned() && token["id"] <= INT32_MAX)
+        return token["id"].get<int64_t>();
+  auto table = tokenizer.find("added_tokens_decoder");
+  if (table != tokenizer.end() && table->is_object())
+    for (const auto &[id, token] : table->items())
+      if (isFirst(token) && !id.empty() && id.size() < 10 &&
+          id.find_first_not_of("0123456789") == std::string::npos)
+        return std::stoll(id);
+  return std::nullopt;
+}
+
+Status huggingface::readFirstSentinel(const std::string &folder,
+                                      spec::LoadedSpec &loaded) {
+  constexpr uint64_t mostBytes = uint64_t{64} << 20;
+  for (const char *name : {"tokenizer.json", "tokenizer_config.json"}) {
+    const std::string file = folder + "/" + name;
+    std::error_code failure;
+    if (!std::filesystem::exists(file, failure))
+      continue;
+    HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(file, mostBytes));
+    HOCKET_ASSIGN_OR_RETURN(nlohmann::json tokenizer,
+                            parseJsonObject(text, file, 1));
+    if (auto first = sentinelOf(tokenizer)) {
+      loaded.spec.mutable_training()
+          ->mutable_span_corruption()
+          ->set_first_sentinel(*first);
+      loaded.locations.set("training.span_corruption.first_sentinel",
+                           {file, 0, 0});
+      break;
+    }
+  }
   return okStatus();
 }

@@ -1,4 +1,4 @@
-//===- SpecialTokens.h - What masked samples are made with ------*- C++ -*-===//
+//===- SpecialTokens.h - What samples are made with -------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -17,6 +17,11 @@ namespace hocket::huggingface {
 /// [MASK] and [PAD]. What it does not have, and all without such a file, stays
 /// as it is.
 Status readSpecialTokens(const std::string &folder, spec::LoadedSpec &loaded);
+
+/// Sets training.span_corruption.first_sentinel to the token <extra_id_0> of
+/// the tokenizer.json or tokenizer_config.json of `folder`. Without one of
+/// them, or without that token, it stays as it is.
+Status readFirstSentinel(const std::string &folder, spec::LoadedSpec &loaded);
 
 } // namespace hocket::huggingface
 

@@ -179,8 +179,22 @@ static void writeLayers(const Family &family, const Model &model,
   config["mlp_only_layers"] = everySo ? ordered_json::array() : dense;
 }
 
+/// Of the families of two stacks. transformers ties the head as this says
+/// until version 5, and from then on where the weights have no other.
+static void writeTwoStacks(const Model &model,
+                           const spec::SpanCorruption &spans,
+                           ordered_json &config) {
+  config["is_encoder_decoder"] = true;
+  config["tie_word_embeddings"] = model.tied_embeddings();
+  config["scale_decoder_outputs"] = model.tied_embeddings();
+  config["eos_token_id"] = spans.end_token();
+  config["pad_token_id"] = spans.pad_token();
+  config["decoder_start_token_id"] = spans.pad_token();
+}
+
 /// What `family` can say of `model`, right or not.
 static std::string draftConfig(const Family &family, const Model &model,
+                               const spec::SpanCorruption &spans,
                                const std::string &dtype = "float32") {
   spec::Spec spec;
   *spec.mutable_model() = model;
@@ -228,6 +242,8 @@ static std::string draftConfig(const Family &family, const Model &model,
     config["label2id"]["LABEL_" + number] = i;
   }
   config["pad_token_id"] = nullptr; // No row of the embedding is padding.
+  if (family.has(Trait::TwoStacks))
+    writeTwoStacks(model, spans, config);
   config["torch_dtype"] = dtype;
   return config.dump(2) + "\n";
 }
@@ -277,6 +293,10 @@ static Model essence(Model model, bool learnedPositions) {
   }
   if (!learnedPositions)
     model.clear_max_positions(); // A limit, not a size.
+  // As many digits as one writes.
+  double scale = std::pow(static_cast<double>(model.hidden()), -0.5);
+  if (model.has_encoder() && std::abs(model.logit_scale() / scale - 1) < 1e-9)
+    model.set_logit_scale(scale);
   return model;
 }
 
@@ -311,6 +331,10 @@ differences(const Model &model, const std::string &config) {
   else if (model.attention_mask() == Model::BIDIRECTIONAL)
     options.overrides = {"training.masked_lm={cls_token: 0 sep_token: 1 "
                          "mask_token: 2 pad_token: 3}"};
+  if (model.has_encoder())
+    options.overrides = {"training.span_corruption={end_token: 0 "
+                         "first_sentinel: 0}",
+                         "training.encoder_sequence_length=4"};
   StatusOr<spec::LoadedSpec> loaded =
       parseConfig(config, "config.json", options);
   HOCKET_RETURN_IF_ERROR(loaded.status());
@@ -339,13 +363,14 @@ StatusOr<std::string> huggingface::familyOf(const Model &model) {
   for (const Family &family : families()) {
     bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
     bool hasSpace = model.has_state_space();
-    if (family.has(Trait::Encoder) != seesAll ||
+    if (family.has(Trait::TwoStacks) != model.has_encoder() ||
+        family.has(Trait::Encoder) != seesAll ||
         family.has(Trait::StateSpace) != hasSpace ||
         (!seesAll && !hasSpace &&
          family.has(Trait::Experts) != model.has_moe()))
       continue;
     StatusOr<std::vector<std::string>> names =
-        differences(model, draftConfig(family, model));
+        differences(model, draftConfig(family, model, {}));
     if (names.ok() && names->empty())
       return std::string(family.modelType);
     size_t count =
@@ -364,8 +389,9 @@ StatusOr<std::string> huggingface::familyOf(const Model &model) {
                          nearest->modelType + ", cannot express " + lacks);
 }
 
-StatusOr<std::string> huggingface::writeConfig(const Model &model,
-                                               const std::string &dtype) {
+StatusOr<std::string>
+huggingface::writeConfig(const Model &model, const std::string &dtype,
+                         const spec::SpanCorruption &spans) {
   HOCKET_ASSIGN_OR_RETURN(std::string family, familyOf(model));
-  return draftConfig(*findFamily(family), model, dtype);
+  return draftConfig(*findFamily(family), model, spans, dtype);
 }

@@ -27,9 +27,11 @@ namespace hocket::huggingface {
 StatusOr<std::string> familyOf(const spec::Model &model);
 
 /// The text of a config.json for `model`, of familyOf(model), whose weights are
-/// stored as `dtype`, in PyTorch's words.
+/// stored as `dtype`, in PyTorch's words. One of two stacks names the tokens of
+/// `spans` that sequences begin and end with.
 StatusOr<std::string> writeConfig(const spec::Model &model,
-                                  const std::string &dtype = "float32");
+                                  const std::string &dtype = "float32",
+                                  const spec::SpanCorruption &spans = {});
 
 } // namespace hocket::huggingface
 

@@ -103,6 +103,10 @@ uint64_t inference::rowsOf(const program::Program &program) {
   return globalMicrobatchOf(program.training());
 }
 
+uint64_t inference::encoderLengthOf(const program::Program &program) {
+  return program.training().span_corruption().encoder_sequence_length();
+}
+
 uint64_t inference::lengthOf(const program::Program &program) {
   return program.model().sequence_length();
 }

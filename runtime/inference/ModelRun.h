@@ -80,6 +80,9 @@ Status runModel(std::shared_ptr<const program::Program> program,
 uint64_t rowsOf(const program::Program &program);
 uint64_t lengthOf(const program::Program &program);
 
+/// Positions of a sequence of the encoder; 0 without one.
+uint64_t encoderLengthOf(const program::Program &program);
+
 /// InvalidArgument, said of `what`, for a token outside the vocabulary.
 Status checkTokensOf(const program::Program &program,
                      std::span<const int32_t> tokens, const std::string &what);

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <iterator>
 #include <mutex>
+#include <utility>
 
 using namespace hocket;
 using namespace hocket::inference;
@@ -57,6 +58,8 @@ private:
     batch.labels.assign(rows * length, -1);
     if (isFramed(model.program()))
       return fillMasked(batch);
+    if (model.program().training().has_span_corruption())
+      return fillSpans(batch);
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
       for (size_t i = 0; i + 1 < request.tokens.size(); ++i) {
         batch.tokens[r * length + i] = request.tokens[i];
@@ -83,6 +86,19 @@ private:
     });
   }
 
+  void fillSpans(data::Batch &batch) const {
+    batch.encoderLength = encoderLengthOf(model.program());
+    batch.encoderTokens.assign(rows * batch.encoderLength, 0);
+    forEachRow([&](uint64_t r, const ScoreRequest &request) {
+      auto at = ptrdiff_t(r * length);
+      std::ranges::copy(request.tokens, batch.tokens.begin() + at);
+      std::ranges::copy(request.labels, batch.labels.begin() + at);
+      std::ranges::copy(request.encoder,
+                        batch.encoderTokens.begin() +
+                            ptrdiff_t(r * batch.encoderLength));
+    });
+  }
+
   std::vector<LabelPlace> placesOfLogits() const {
     std::vector<LabelPlace> places;
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
@@ -104,8 +120,8 @@ private:
         scores.logProbabilities.push_back(labels[r * length + place]);
         if (!request.asksLikeliest)
           continue;
-        int32_t label = request.isMasked() ? request.labels[place]
-                                           : request.tokens[place + 1];
+        int32_t label = request.hasLabels() ? request.labels[place]
+                                            : request.tokens[place + 1];
         auto best = std::max_element(next, next + vocabulary);
         scores.likeliest.push_back(best - next == label);
         next += vocabulary;
@@ -149,7 +165,7 @@ private:
 
 std::vector<size_t> ScoreRequest::places() const {
   std::vector<size_t> places;
-  if (!isMasked())
+  if (!hasLabels())
     for (size_t i = first; i < tokens.size(); ++i)
       places.push_back(i - 1);
   for (size_t i = 0; i < labels.size(); ++i)
@@ -187,21 +203,51 @@ static Status checkMaskedRequest(const program::Program &program,
   return checkTokensOf(program, request.tokens, name);
 }
 
+/// Of a program with an encoder.
+static Status checkSpanRequest(const program::Program &program,
+                               const ScoreRequest &request,
+                               const std::string &name) {
+  if (!request.hasLabels() || request.encoder.empty())
+    return invalidArgument(
+        "the program has an encoder, and tells no tokens of a text without one "
+        "that it takes in; `hocket eval loss` measures it");
+  uint64_t taken = encoderLengthOf(program);
+  if (request.encoder.size() != taken)
+    return invalidArgument(
+        name + formatText(" has %zu tokens for the encoder, the program takes "
+                          "%llu",
+                          request.encoder.size(), wide(taken)));
+  if (request.labels.size() != request.tokens.size() ||
+      request.tokens.size() > size_t(lengthOf(program)))
+    return invalidArgument(
+        name + formatText(" has %zu tokens and %zu labels, the program takes "
+                          "%llu of both",
+                          request.tokens.size(), request.labels.size(),
+                          wide(lengthOf(program))));
+  std::vector<int32_t> labels;
+  std::ranges::copy_if(request.labels, std::back_inserter(labels),
+                       [](int32_t label) { return label != -1; });
+  for (const std::vector<int32_t> *list :
+       {&std::as_const(labels), &request.tokens, &request.encoder})
+    HOCKET_RETURN_IF_ERROR(checkTokensOf(program, *list, name));
+  return okStatus();
+}
+
 size_t inference::longestRequest(const program::Program &program) {
   return size_t(lengthOf(program)) + 1;
 }
 
 Status inference::checkRequests(const program::Program &program,
                                 const std::vector<ScoreRequest> &requests) {
-  if (program.training().has_span_corruption())
-    return invalidArgument(
-        "the program has an encoder, and cannot be asked about tokens yet; "
-        "training measures its loss on the validation split");
   for (size_t i = 0; i < requests.size(); ++i) {
     const ScoreRequest &request = requests[i];
     std::string name = formatText("request %zu", i + 1);
+    if (program.training().has_span_corruption()) {
+      HOCKET_RETURN_IF_ERROR(checkSpanRequest(program, request, name));
+      continue;
+    }
     if (isFramed(program)) {
-      if (!request.isMasked())
+      if (!request.hasLabels())
         return invalidArgument(
             std::string("the program tells ") +
             (program.training().has_masked_lm() ? "masked tokens"
@@ -239,7 +285,7 @@ StatusOr<std::vector<Scores>> inference::score(
     uint64_t size = request.tokens.size();
     digest.update(&size, sizeof(size));
     digest.update(request.tokens.data(), size * sizeof(int32_t));
-    for (const auto *list : {&request.labels, &request.types})
+    for (const auto *list : {&request.labels, &request.types, &request.encoder})
       digest.update(list->data(), list->size() * sizeof(int32_t));
   }
   struct Answers {

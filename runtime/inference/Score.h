@@ -21,18 +21,23 @@ namespace hocket::inference {
 
 /// How likely tokens [first, end) are, each given all before it; first >= 1. Of
 /// a program of masked tokens: how likely each of `labels` is, given all of
-/// `tokens`.
+/// `tokens`. Of a program with an encoder: how likely each is after `tokens` up
+/// to its place, given all of `encoder`.
 struct ScoreRequest {
   std::vector<int32_t> tokens;
   size_t first = 1;
-  /// Of masked tokens alone, as long as `tokens`: what stands in the place of
-  /// each, or -1 where nobody asks, and of which kind it is.
+  /// Of masked tokens, as long as `tokens`: what stands in the place of each,
+  /// or -1 where nobody asks, and of which kind it is. Of a decoder, what
+  /// follows each.
   std::vector<int32_t> labels = {}, types = {};
+  /// What an encoder takes in, as long as its sequences.
+  std::vector<int32_t> encoder = {};
   /// Whether to say, too, which of them are likelier than any other token.
   bool asksLikeliest = false;
 
-  size_t wanted() const { return tokens.size() - first; } ///< Not of masked.
-  bool isMasked() const { return !labels.empty(); }
+  /// How many are asked about, without labels.
+  size_t wanted() const { return tokens.size() - first; }
+  bool hasLabels() const { return !labels.empty(); }
   /// Places whose labels are asked about, in order.
   std::vector<size_t> places() const;
 };

@@ -238,6 +238,21 @@ static ClassAccuracy classAccuracy(std::vector<std::string> names,
   return classes;
 }
 
+/// A sample without the padding of the decoder. That of the encoder is seen.
+static Status readSpans(const data::SampleSource &source, uint64_t number,
+                        ScoreRequest &request) {
+  request.encoder.resize(source.encoderLength());
+  for (auto *list : {&request.tokens, &request.labels})
+    list->resize(source.sequenceLength());
+  data::SpanSample sample{request.encoder, request.tokens, request.labels};
+  HOCKET_RETURN_IF_ERROR(source.readSpans(number, sample));
+  auto told = std::ranges::count_if(request.labels,
+                                    [](int32_t label) { return label >= 0; });
+  for (auto *list : {&request.tokens, &request.labels})
+    list->resize(size_t(told));
+  return okStatus();
+}
+
 /// The samples of a split, in the order of training.
 static StatusOr<std::vector<ScoreRequest>>
 samplesOf(const LossArguments &arguments, const program::Program &program,
@@ -269,6 +284,10 @@ samplesOf(const LossArguments &arguments, const program::Program &program,
   for (uint64_t i = 0; i < count; ++i) {
     if (source->isFramed()) {
       HOCKET_RETURN_IF_ERROR(readFramed(*source, i, requests[i]));
+      continue;
+    }
+    if (source->encoderLength() > 0) {
+      HOCKET_RETURN_IF_ERROR(readSpans(*source, i, requests[i]));
       continue;
     }
     requests[i].tokens.resize(source->sequenceLength() + 1);

@@ -110,10 +110,12 @@ ordered_json hocket::jsonOf(const LossReport &report) {
   for (size_t i = 0; i < report.requests.size(); ++i) {
     ordered_json &each = object["each"].emplace_back();
     each["tokens"] = report.requests[i].tokens;
-    if (report.requests[i].isMasked()) {
-      each["labels"] = report.requests[i].labels;
-      each["token_types"] = report.requests[i].types;
-    }
+    const inference::ScoreRequest &request = report.requests[i];
+    for (const auto &[name, list] : {std::pair{"labels", &request.labels},
+                                     {"token_types", &request.types},
+                                     {"encoder_tokens", &request.encoder}})
+      if (!list->empty())
+        each[name] = *list;
     each["log_probabilities"] = report.answers[i].logProbabilities;
   }
   return object;

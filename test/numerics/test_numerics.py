@@ -177,6 +177,21 @@ class NumericsTest(AgainstReference):
         self.check_losses(self.run_folder, self.golden["losses"], band, "BF16")
 
 
+class EvaluationTest(AgainstReference):
+    """Of corrupted spans: their samples have as many labels each, so that the loss
+    over those of a step is that of the step."""
+
+    name = ""
+
+    def test_first_loss(self):
+        golden = json.loads((training.HERE / f"golden/{self.name}.json").read_text())
+        with training.Run(self.name) as run:
+            for options in ((), ("--mesh", "dp=2,tp=2")):
+                with self.subTest(options=options):
+                    found = run.evaluate(training.GLOBAL_BATCH, *options)
+                    self.near([found], golden["losses"][:1], 2e-6)
+
+
 class Fp8Test(AgainstReference):
     name, recipe = "", ""
 
@@ -221,6 +236,9 @@ def load_tests(loader, _standard, _pattern):
     suite = unittest.TestSuite()
     for name in training.models():
         case = type(name, (NumericsTest,), {"name": name})
+        suite.addTests(loader.loadTestsFromTestCase(case))
+    for name in ("t5", "t5_gated"):
+        case = type(f"{name}_evaluation", (EvaluationTest,), {"name": name})
         suite.addTests(loader.loadTestsFromTestCase(case))
     for name, recipe in training.FP8_MODELS:
         fields = {"name": name, "recipe": recipe}

@@ -191,6 +191,18 @@ class Run:
             gradients[name] = shape, change
         return gradients, losses(log)[0]
 
+    def evaluate(self, samples, *options):
+        """The loss of the first weights over the first samples of training, apart
+        from training, in fp32."""
+        place = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "checkpoint"
+        program = self.program(self.sgd, "--set", "training.precision=FP32")
+        self.hocket("train", program, "--data", self.data, "--steps", 0, "--save", place)
+        told = self.hocket(
+            "eval", "loss", "--load", place, "--data", self.data, "--split", "train",
+            "--samples", samples, "--json", *options,
+        )  # fmt: skip
+        return json.loads(told)["loss"]
+
     def losses(self, precision, *options, isa=None):
         return losses(self.train(self.adamw, STEPS, precision, *options, isa=isa)[1])
 

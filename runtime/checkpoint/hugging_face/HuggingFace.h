@@ -45,7 +45,7 @@ struct LoraDims {
 struct ModelWeights {
   /// As f32, in the order of the forward pass.
   std::vector<TensorSpec> tensors;
-  uint64_t layers = 0;
+  uint64_t layers = 0;     ///< Of the deeper stack, where there are two.
   uint64_t vocabulary = 0; ///< The rows of a vocabulary that are no padding.
   bool tied = false;       ///< The head is the embedding.
   bool classes = false;    ///< Classes of sequences are told, and no tokens.

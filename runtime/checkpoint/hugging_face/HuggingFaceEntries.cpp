@@ -16,6 +16,8 @@ using namespace hocket::checkpoint;
 static std::optional<HuggingFaceEntry>
 entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
         const std::map<std::string, TensorSpec> &weights) {
+  if (row.gated.value_or(model.gated) != model.gated)
+    return std::nullopt;
   HuggingFaceEntry entry;
   entry.headRows = row.byHead ? model.headDim : 0;
   entry.theirs = nameOfLayer(row.theirs, layer);

@@ -320,6 +320,56 @@ static std::vector<NameRow> phiRows() {
 #undef HOCKET_LAYER
 }
 
+/// T5's: an encoder's layers have two branches, a decoder's have three. The
+/// table of distances is in the first layer of each stack.
+static std::vector<NameRow> t5Rows() {
+#define HOCKET_THEIRS(STACK, PLACE, NAME)                                      \
+  STACK ".block.{i}.layer." PLACE "." NAME ".weight"
+#define HOCKET_ATTENTION(STACK, PLACE, THEIRS, OURS)                           \
+  {HOCKET_THEIRS(STACK, PLACE, "layer_norm"), {OURS "_norm.weight"}},          \
+      {HOCKET_THEIRS(STACK, PLACE, THEIRS ".q"), {OURS ".q.weight"}},          \
+      {HOCKET_THEIRS(STACK, PLACE, THEIRS ".k"), {OURS ".k.weight"}},          \
+      {HOCKET_THEIRS(STACK, PLACE, THEIRS ".v"), {OURS ".v.weight"}}, {        \
+    HOCKET_THEIRS(STACK, PLACE, THEIRS ".o"), {OURS ".o.weight"}               \
+  }
+#define HOCKET_GATED(IS_GATED) false, false, false, IS_GATED
+#define HOCKET_MLP(STACK, PLACE, OURS)                                         \
+  {HOCKET_THEIRS(STACK, PLACE, "layer_norm"), {OURS "_norm.weight"}},          \
+      {HOCKET_THEIRS(STACK, PLACE, "DenseReluDense.wi"),                       \
+       {OURS ".up.weight"},                                                    \
+       HOCKET_GATED(false)},                                                   \
+      {HOCKET_THEIRS(STACK, PLACE, "DenseReluDense.wi_0"),                     \
+       {OURS ".gate.weight"}},                                                 \
+      {HOCKET_THEIRS(STACK, PLACE, "DenseReluDense.wi_1"),                     \
+       {OURS ".up.weight"},                                                    \
+       HOCKET_GATED(true)},                                                    \
+  {                                                                            \
+    HOCKET_THEIRS(STACK, PLACE, "DenseReluDense.wo"), {OURS ".down.weight"}    \
+  }
+#define HOCKET_DISTANCES(STACK)                                                \
+  STACK ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+  return {
+      {"shared.weight", {"embedding.weight"}},
+      {HOCKET_DISTANCES("encoder"), {"encoder.relative_position.weight"}},
+      HOCKET_ATTENTION("encoder", "0", "SelfAttention",
+                       "encoder.layers.{i}.attention"),
+      HOCKET_MLP("encoder", "1", "encoder.layers.{i}.mlp"),
+      {"encoder.final_layer_norm.weight", {"encoder.final_norm.weight"}},
+      {HOCKET_DISTANCES("decoder"), {"relative_position.weight"}},
+      HOCKET_ATTENTION("decoder", "0", "SelfAttention", "layers.{i}.attention"),
+      HOCKET_ATTENTION("decoder", "1", "EncDecAttention",
+                       "layers.{i}.cross_attention"),
+      HOCKET_MLP("decoder", "2", "layers.{i}.mlp"),
+      {"decoder.final_layer_norm.weight", {"final_norm.weight"}},
+      {"lm_head.weight", {"head.weight"}},
+  };
+#undef HOCKET_DISTANCES
+#undef HOCKET_MLP
+#undef HOCKET_GATED
+#undef HOCKET_ATTENTION
+#undef HOCKET_THEIRS
+}
+
 // What Mamba-2's layers have below MIXER: the gate, the input, both maps and
 // the steps of one linear layer, and all that goes through the convolution.
 #define HOCKET_OURS(NAME) "layers.{i}.mixer." NAME
@@ -454,6 +504,13 @@ std::span<const NameTable> checkpoint::nameTables() {
        "bert.",
        bertRows(),
        {".position_ids", "cls.predictions.decoder.bias"}},
+      // Older files have the embedding again in each stack, and a table of
+      // distances that nothing reads.
+      {"t5",
+       "",
+       t5Rows(),
+       {".embed_tokens.weight",
+        "EncDecAttention.relative_attention_bias.weight"}},
       {"starcoder2", "",
        with(with(starcoder2Rows(), attentionBias), normBiasRows()), buffers},
   };

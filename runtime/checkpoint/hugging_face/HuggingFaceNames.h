@@ -15,6 +15,7 @@
 #include "base/Status.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct NameRow {
   /// Theirs has a dim of one between rows and columns: the channels that an
   /// output channel of a depthwise convolution reads.
   bool depthwise = false;
+  /// Of models alone whose MLPs have a gate, or have none.
+  std::optional<bool> gated = std::nullopt;
 };
 
 struct NameTable {

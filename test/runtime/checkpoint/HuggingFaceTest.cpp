@@ -32,8 +32,10 @@ public:
     weights.vocabulary = 5;
     weights.tied =
         isOneOf({"gpt2", "qwen2", "qwen3", "qwen3_moe", "smollm3", "gemma2",
-                 "gemma3_text", "starcoder2", "bamba", "bloom", "bert"});
+                 "gemma3_text", "starcoder2", "bamba", "bloom", "bert", "t5"});
     add("embedding.weight", {5, 4});
+    if (isOneOf({"t5", "t5_gated"}))
+      return buildT5();
     if (isOneOf({"gpt2", "bert"}))
       add("position_embedding.weight", {3, 4});
     if (family == "bert")
@@ -53,6 +55,33 @@ public:
   }
 
 private:
+  /// Of two layers and one.
+  ModelWeights buildT5() {
+    weights.gated = family == "t5_gated";
+    for (const std::string stack : {"encoder.", ""}) {
+      add(stack + "relative_position.weight", {4, 2});
+      for (int layer = 0; layer < (stack.empty() ? 1 : 2); ++layer) {
+        const std::string in = stack + "layers." + std::to_string(layer) + ".";
+        for (const std::string name : {"attention", "cross_attention"}) {
+          if (name != "attention" && !stack.empty())
+            continue;
+          add(in + name + "_norm.weight", {4});
+          for (const char *each : {".q", ".k", ".v"})
+            addLinear(in + name + each, 6, 4, false);
+          addLinear(in + name + ".o", 4, 6, false);
+        }
+        add(in + "mlp_norm.weight", {4});
+        if (weights.gated)
+          addLinear(in + "mlp.gate", 6, 4, false);
+        addLinear(in + "mlp.up", 6, 4, false);
+        addLinear(in + "mlp.down", 4, 6, false);
+      }
+      add(stack + "final_norm.weight", {4});
+    }
+    if (!weights.tied)
+      add("head.weight", {5, 4});
+    return std::move(weights);
+  }
   bool isOneOf(std::initializer_list<const char *> families) const {
     return std::find(families.begin(), families.end(), family) !=
            families.end();
@@ -198,6 +227,30 @@ protected:
       return tensors.status().message();
     return saveCheckpoint(folder / "c", RunState(), *tensors).message();
   }
+  void expectImported(const std::string &golden) {
+    ASSERT_EQ(import(goldenFolder + golden), "");
+    auto checkpoint = Checkpoint::open(folder / "c");
+    ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+    auto canonical =
+        SafetensorsFile::open(goldenFolder + golden + ".canonical.safetensors");
+    ASSERT_TRUE(canonical.ok());
+    EXPECT_EQ(checkpoint->tensors().size(), canonical->tensors().size());
+    for (const TensorInfo &info : canonical->tensors())
+      EXPECT_EQ(weight(*checkpoint, {{info.name, ""}, info.type, info.shape}),
+                *canonical->read(info))
+          << info.name;
+  }
+  void expectExportedAgain(const std::string &golden) {
+    ASSERT_EQ(import(goldenFolder + golden), "");
+    auto checkpoint = Checkpoint::open(folder / "c");
+    ASSERT_TRUE(checkpoint.ok());
+    HuggingFaceExport to{folder / "out/model", family, "{\"a\": 1}\n"};
+    Status status = exportHuggingFace(*checkpoint, weights, to);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(readBytes(folder / "out/model/model.safetensors"),
+              readBytes(goldenFolder + golden + "/model.safetensors"));
+    EXPECT_EQ(readBytes(folder / "out/model/config.json"), to.configText);
+  }
   std::vector<uint8_t> weight(const Checkpoint &checkpoint,
                               const TensorSpec &spec) {
     std::vector<uint8_t> bytes(*tensorBytes(spec.shape, spec.type));
@@ -208,30 +261,11 @@ protected:
 } // namespace
 
 TEST_P(HuggingFaceTest, ImportsWhatTransformersSaved) {
-  ASSERT_EQ(import(goldenFolder + family), "");
-  auto checkpoint = Checkpoint::open(folder / "c");
-  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
-  auto canonical =
-      SafetensorsFile::open(goldenFolder + family + ".canonical.safetensors");
-  ASSERT_TRUE(canonical.ok());
-  EXPECT_EQ(checkpoint->tensors().size(), canonical->tensors().size());
-  for (const TensorInfo &info : canonical->tensors()) {
-    EXPECT_EQ(weight(*checkpoint, {{info.name, ""}, info.type, info.shape}),
-              *canonical->read(info))
-        << info.name;
-  }
+  expectImported(family);
 }
 
 TEST_P(HuggingFaceTest, ExportsTheSameFileAgain) {
-  ASSERT_EQ(import(goldenFolder + family), "");
-  auto checkpoint = Checkpoint::open(folder / "c");
-  ASSERT_TRUE(checkpoint.ok());
-  HuggingFaceExport to{folder / "out/model", family, "{\"a\": 1}\n"};
-  Status status = exportHuggingFace(*checkpoint, weights, to);
-  ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(readBytes(folder / "out/model/model.safetensors"),
-            readBytes(goldenFolder + family + "/model.safetensors"));
-  EXPECT_EQ(readBytes(folder / "out/model/config.json"), to.configText);
+  expectExportedAgain(family);
 }
 
 TEST_P(HuggingFaceTest, PaddedRowsAreZeroAndDoNotLeave) {
@@ -252,6 +286,20 @@ TEST_P(HuggingFaceTest, PaddedRowsAreZeroAndDoNotLeave) {
   EXPECT_EQ(readBytes(folder / "out/model.safetensors"),
             readBytes(goldenFolder + family + "/model.safetensors"));
 }
+
+namespace {
+/// Families whose models differ in their names.
+class OtherModelsTest : public HuggingFaceTest {};
+} // namespace
+
+TEST_P(OtherModelsTest, GoInAndOut) {
+  weights = weightsOf("t5_gated");
+  expectImported("t5_gated");
+  std::filesystem::remove_all(folder / "c");
+  expectExportedAgain("t5_gated");
+}
+
+INSTANTIATE_TEST_SUITE_P(T5, OtherModelsTest, ::testing::Values("t5"));
 
 // A model in several files is the same model.
 TEST_P(HuggingFaceTest, ImportsSeveralFiles) {
@@ -398,12 +446,12 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
       }),
       "the family llama has no place for tensor "
       "'layers.0.attention.q_norm.weight'");
-  EXPECT_EQ(message([](EditedModel &m) { m.family = "t5"; }),
+  EXPECT_EQ(message([](EditedModel &m) { m.family = "umt5"; }),
             "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
             "qwen3, qwen2_moe, qwen3_moe, smollm3, gemma2, gemma3_text, olmo2, "
             "granite, nemotron, "
             "stablelm, gpt_neox, phi, bloom, mamba2, bamba, nemotron_h, bert, "
-            "starcoder2; found 't5'");
+            "t5, starcoder2; found 'umt5'");
 }
 
 TEST(HuggingFace, NamesTheExpertThatDoesNotFit) {

@@ -163,6 +163,15 @@ FAMILIES = {
         num_attention_heads=2, max_position_embeddings=3, type_vocab_size=2,
         pad_token_id=None,
     ),
+    "t5": transformers.T5Config(
+        vocab_size=5, d_model=4, d_kv=3, d_ff=6, num_layers=2, num_decoder_layers=1,
+        num_heads=2, relative_attention_num_buckets=4, relative_attention_max_distance=6,
+    ),
+    "t5_gated": transformers.T5Config(
+        vocab_size=5, d_model=4, d_kv=3, d_ff=6, num_layers=2, num_decoder_layers=1,
+        num_heads=2, relative_attention_num_buckets=4, relative_attention_max_distance=6,
+        feed_forward_proj="gated-gelu", tie_word_embeddings=False,
+    ),
 }
 
 
@@ -342,6 +351,27 @@ def canonical_states(w, config):
     return out
 
 
+def canonical_t5(w, config):
+    names = [
+        ("shared", "embedding"), ("lm_head", "head"), ("decoder.", ""), ("block.", "layers."),
+        ("layers.0.layer.0.SelfAttention.relative_attention_bias", "relative_position"),
+        ("layer.0.layer_norm", "attention_norm"), ("layer.0.SelfAttention", "attention"),
+        ("layer.1.EncDecAttention", "cross_attention"), ("layer.2.DenseReluDense", "mlp"),
+        ("layer.1.DenseReluDense", "mlp"), ("layer.2.layer_norm", "mlp_norm"),
+        ("final_layer_norm", "final_norm"), ("wi_0", "gate"), ("wi_1", "up"), ("wi", "up"),
+        ("wo", "down"),
+    ]
+    out = {}
+    for theirs, tensor in w.items():
+        name = theirs
+        for a, b in names:
+            name = name.replace(a, b)
+        # The second branch of an encoder's layers is the MLP.
+        between = "mlp_norm" if theirs.startswith("encoder.") else "cross_attention_norm"
+        out[name.replace("layer.1.layer_norm", between)] = tensor
+    return out
+
+
 def models(chosen):
     for family, config in FAMILIES.items():
         if chosen and family not in chosen:
@@ -349,6 +379,11 @@ def models(chosen):
         torch.manual_seed(1)
         if family == "bert":
             model = transformers.BertForPreTraining(config)
+        elif config.model_type == "t5":
+            model = transformers.T5ForConditionalGeneration(config)
+            if family == "t5_gated":
+                head = torch.empty_like(model.lm_head.weight)
+                model.lm_head.weight = torch.nn.Parameter(head)
         else:
             model = transformers.AutoModelForCausalLM.from_config(config)
         for p in model.parameters():  # norms and biases are not constant then
@@ -362,7 +397,7 @@ def models(chosen):
         make = {
             "gpt2": canonical_gpt2, "bert": canonical_bert,
             "gpt_neox": canonical_gpt_neox, "bloom": canonical_gpt_neox,
-            "phi": canonical_phi,
+            "phi": canonical_phi, "t5": canonical_t5, "t5_gated": canonical_t5,
             "mamba2": canonical_states, "bamba": canonical_states,
             "nemotron_h": canonical_states,
         }.get(family, canonical_llama)
