@@ -7,6 +7,7 @@
 #include "runtime/evaluate/ChoiceFiles.h"
 
 #include "base/Format.h"
+#include "base/TableLines.h"
 #include "base/json/JsonObject.h"
 #include "runtime/tokenizer/text/SourceText.h"
 
@@ -220,19 +221,6 @@ static Status readJsonLines(const SourceText &file,
 // MNLI
 //===----------------------------------------------------------------------===//
 
-static std::vector<std::string_view> cellsOf(std::string_view line) {
-  std::vector<std::string_view> cells;
-  if (line.ends_with('\r'))
-    line.remove_suffix(1);
-  for (;;) {
-    size_t tab = line.find('\t');
-    cells.push_back(line.substr(0, tab));
-    if (tab == line.npos)
-      return cells;
-    line.remove_prefix(tab + 1);
-  }
-}
-
 static Status readMnli(const SourceText &file, std::vector<ChoiceItem> &items) {
   static constexpr const char *columns[] = {"sentence1", "sentence2",
                                             "gold_label"};
@@ -243,7 +231,7 @@ static Status readMnli(const SourceText &file, std::vector<ChoiceItem> &items) {
   for (uint64_t number = 1; !rest.empty(); ++number) {
     std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    std::vector<std::string_view> cells = cellsOf(line);
+    std::vector<std::string_view> cells = cellsOfLine(line);
     std::string place = file.path + ":" + std::to_string(number);
     if (number == 1) {
       for (const char *column : columns) {

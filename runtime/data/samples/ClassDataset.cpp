@@ -223,17 +223,7 @@ Status ClassDataset::readFramed(uint64_t sample, FramedSample &out) const {
 }
 
 Status ClassDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
-  if (tokens.size() != options.sequenceLength + 1)
-    return internalError("a sample needs room for " +
-                         std::to_string(options.sequenceLength + 1) +
-                         " tokens, not " + std::to_string(tokens.size()));
-  std::vector<int32_t> rest(2 * options.sequenceLength);
-  FramedSample out;
-  out.tokens = tokens.first(options.sequenceLength);
-  out.labels = std::span(rest).first(options.sequenceLength);
-  out.types = std::span(rest).subspan(options.sequenceLength);
-  tokens.back() = frame.pad;
-  return readFramed(sample, out);
+  return readFramedTokens(sample, frame.pad, tokens);
 }
 
 StatusOr<std::vector<SampleSegment>>

@@ -12,14 +12,6 @@
 using namespace hocket;
 using namespace hocket::data;
 
-Status SampleSource::checkSample(uint64_t sample) const {
-  if (sample < size())
-    return okStatus();
-  return invalidArgument("sample " + std::to_string(sample) +
-                         " does not exist; there are " +
-                         std::to_string(size()) + " samples");
-}
-
 static Status checkOptions(const GptDatasetOptions &options) {
   if (options.seed > 0xffffffffu)
     return invalidArgument("expected a data seed below 4294967296, found " +
@@ -29,22 +21,6 @@ static Status checkOptions(const GptDatasetOptions &options) {
         "expected a vocabulary of 1 to 2147483648 entries, found " +
         std::to_string(options.vocabularySize));
   return okStatus();
-}
-
-Status SampleSource::readLearned(uint64_t sample,
-                                 std::span<uint8_t> learned) const {
-  std::fill(learned.begin(), learned.end(), uint8_t(1));
-  return checkSample(sample);
-}
-
-Status SampleSource::readFramed(uint64_t sample, FramedSample &) const {
-  HOCKET_RETURN_IF_ERROR(checkSample(sample));
-  return internalError("these samples are not made for an encoder");
-}
-
-Status SampleSource::readSpans(uint64_t sample, SpanSample &) const {
-  HOCKET_RETURN_IF_ERROR(checkSample(sample));
-  return internalError("these samples have no corrupted spans");
 }
 
 StatusOr<std::unique_ptr<GptDataset>>

@@ -244,17 +244,7 @@ Status MaskedDataset::readFramed(uint64_t sample, FramedSample &out) const {
 }
 
 Status MaskedDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
-  if (tokens.size() != options.sequenceLength + 1)
-    return internalError("a sample needs room for " +
-                         std::to_string(options.sequenceLength + 1) +
-                         " tokens, not " + std::to_string(tokens.size()));
-  std::vector<int32_t> rest(2 * options.sequenceLength);
-  FramedSample out;
-  out.tokens = tokens.first(options.sequenceLength);
-  out.labels = std::span(rest).first(options.sequenceLength);
-  out.types = std::span(rest).subspan(options.sequenceLength);
-  tokens.back() = masked.pad;
-  return readFramed(sample, out);
+  return readFramedTokens(sample, masked.pad, tokens);
 }
 
 StatusOr<std::vector<SampleSegment>>

@@ -100,6 +100,10 @@ public:
 protected:
   /// InvalidArgument, naming the range, unless `sample` is below size().
   Status checkSample(uint64_t sample) const;
+
+  /// read() of samples that readFramed() reads: their tokens, then `pad`.
+  Status readFramedTokens(uint64_t sample, int32_t pad,
+                          std::span<int32_t> tokens) const;
 };
 
 } // namespace hocket::data

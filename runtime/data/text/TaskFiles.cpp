@@ -7,6 +7,7 @@
 #include "runtime/data/text/TaskFiles.h"
 
 #include "base/Format.h"
+#include "base/TableLines.h"
 #include "base/json/JsonObject.h"
 #include "runtime/tokenizer/text/SourceText.h"
 
@@ -97,19 +98,6 @@ Status TaskReader::skip(const Status &wrong) {
 // Tables
 //===----------------------------------------------------------------------===//
 
-static std::vector<std::string_view> cellsOf(std::string_view line) {
-  std::vector<std::string_view> cells;
-  if (line.ends_with('\r'))
-    line.remove_suffix(1);
-  for (;;) {
-    size_t tab = line.find('\t');
-    cells.push_back(line.substr(0, tab));
-    if (tab == line.npos)
-      return cells;
-    line.remove_prefix(tab + 1);
-  }
-}
-
 Status TaskReader::readHeader(const SourceText &file, const TableTask &task,
                               const Cells &cells) {
   columns = cells.size();
@@ -165,7 +153,7 @@ Status TaskReader::readTable(const SourceText &file, const TableTask &task) {
   for (uint64_t number = 1; !rest.empty(); ++number) {
     std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    Cells cells = cellsOf(line);
+    Cells cells = cellsOfLine(line);
     HOCKET_RETURN_IF_ERROR(number == 1 ? readHeader(file, task, cells)
                                        : readRow(file, task, cells, number));
   }
