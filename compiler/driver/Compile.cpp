@@ -50,7 +50,7 @@ constexpr uint64_t maxModuleBytes = uint64_t(1) << 30;
 /// What dist-seed-shardings and dist-explain-shardings have left.
 std::optional<ShardingsNote> readShardingsNote(ModuleOp module) {
   for (auto mesh : module.getOps<dist::MeshOp>())
-    if (auto chosen = mesh->getAttrOfType<DictionaryAttr>("dist.chosen")) {
+    if (DictionaryAttr chosen = mesh.getChosenAttr()) {
       auto count = [&](StringRef name) {
         auto number = chosen.getAs<IntegerAttr>(name);
         return number ? number.getInt() : 0;

@@ -16,13 +16,11 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::dist;
 
-ExpertAxes::ExpertAxes(ModuleOp module) {
-  auto read = [&](StringRef name, Axes &axes) {
-    if (auto list = module->getAttrOfType<ArrayAttr>(name))
-      llvm::append_range(axes, list.getAsValueRange<StringAttr>());
-  };
-  read("dist.experts", different);
-  read("dist.expert_rows", rows);
+ExpertAxes::ExpertAxes(MeshOp mesh) {
+  if (ArrayAttr list = mesh.getExpertsAttr())
+    llvm::append_range(different, list.getAsValueRange<StringAttr>());
+  if (ArrayAttr list = mesh.getSharingAttr())
+    llvm::append_range(rows, list.getAsValueRange<StringAttr>());
 }
 
 bool ExpertAxes::operator()(StringRef axis) const {

@@ -24,13 +24,11 @@
 
 namespace hocket::dist {
 
-/// The axes of a module that concern its experts.
+/// The axes of a mesh that concern experts.
 class ExpertAxes {
 public:
-  /// Of what the plan says: `dist.experts`, the axes that experts are split
-  /// over, and `dist.expert_rows`, the sub-axes of `tp` along which devices
-  /// hold the same ones and share their rows.
-  explicit ExpertAxes(mlir::ModuleOp module);
+  /// As the mesh has them.
+  explicit ExpertAxes(MeshOp mesh);
 
   /// Whether `axis` splits experts, one from another or each.
   bool operator()(llvm::StringRef axis) const;

@@ -316,10 +316,10 @@ public:
   }
 
 private:
-  /// Of the ops that were chosen for (`dist.chosen` of the mesh), how many are
+  /// Of the ops that were chosen for (`chosen` of the mesh), how many are
   /// split so; others are computed in parts by ops of other kinds.
   void countChosen() {
-    auto chosen = meshOp->getAttrOfType<DictionaryAttr>("dist.chosen");
+    DictionaryAttr chosen = meshOp.getChosenAttr();
     if (!chosen)
       return;
     int64_t kept = 0;
@@ -328,7 +328,7 @@ private:
     });
     NamedAttrList entries(chosen);
     entries.set("kept", Builder(module.getContext()).getI64IntegerAttr(kept));
-    meshOp->setAttr("dist.chosen", entries.getDictionary(module.getContext()));
+    meshOp.setChosenAttr(entries.getDictionary(module.getContext()));
   }
 
   void explain(xf::VariableOp variable) {
@@ -406,7 +406,7 @@ private:
                                     entry.type, Sharding::of(entry.sharding)))),
            builder.getNamedAttr("sharding", entry.sharding)}));
     }
-    meshOp->setAttr("dist.explanation", builder.getArrayAttr(list));
+    meshOp.setExplanationAttr(builder.getArrayAttr(list));
   }
 
   ModuleOp module;

@@ -44,8 +44,8 @@ namespace {
 
 class Partitioner {
 public:
-  Partitioner(ModuleOp module, MeshOp mesh)
-      : module(module), mesh(mesh), experts(module) {
+  Partitioner(ModuleOp module, MeshOp meshOp)
+      : module(module), meshOp(meshOp), mesh(meshOp), experts(meshOp) {
     ValueNames names(module);
     for (auto function : module.getOps<func::FuncOp>())
       for (BlockArgument argument : function.getArguments())
@@ -59,10 +59,11 @@ public:
         return failure();
     for (auto variable : module.getOps<xf::VariableOp>())
       partition(variable);
-    module->removeAttr("dist.context");
-    module->removeAttr("dist.experts");
-    module->removeAttr("dist.expert_rows");
-    module->removeAttr("dist.splits");
+    // What the plan made of the axes is done.
+    meshOp.removeContextStrategyAttr();
+    meshOp.removeExpertsAttr();
+    meshOp.removeSharingAttr();
+    meshOp.removeSplitByHandAttr();
     return success();
   }
 
@@ -229,6 +230,7 @@ private:
   }
 
   ModuleOp module;
+  MeshOp meshOp;
   Mesh mesh;
   ExpertAxes experts;
   DenseMap<Value, std::string> arguments; ///< their names

@@ -69,13 +69,13 @@ def DistExplainShardings
     dist-propagate-shardings on ops (`#dist.reason`): which operand, which
     priority or which part of the plan each axis of a value or a variable comes
     from, and why operands that are not as their op wants them must move. The
-    mesh keeps the words as `dist.explanation`, down to the executable, where
+    mesh keeps the words as `explanation`, down to the executable, where
     `hocket explain` reads them. Layers that share a function are explained once.
 
     ```mlir
     dist.mesh @mesh ["tp"] sizes [2]
     // becomes
-    dist.mesh @mesh ["tp"] sizes [2] {dist.explanation = [{name = "layers.*.attention.q", kind = "linear", why = "dim 2 over tp: follows dim 0 of 'layers.*.attention.q.weight', a weight, and weights move last", ...}, ...]}
+    dist.mesh @mesh ["tp"] sizes [2] {explanation = [{name = "layers.*.attention.q", kind = "linear", why = "dim 2 over tp: follows dim 0 of 'layers.*.attention.q.weight', a weight, and weights move last", ...}, ...]}
     ```
   }];
   let dependentDialects = ["::hocket::dist::DistDialect"];

@@ -19,14 +19,14 @@ LogicalResult Propagation::visitAttention(Operation *op,
   Sharding queries = choice.of(rule.operands[0]);
   Sharding keys = choice.of(rule.operands[isGradient ? 2 : 1]);
   keys.dims[1] = queries.dims[1];
-  if (context == "all_to_all") {
+  if (context == ContextStrategy::AllToAll) {
     if (failed(splitHeads(op, rule, choice)))
       return failure();
     if (!isGradient)
       keepForGradient(op, rule, choice);
   }
   split(op, rule, choice);
-  if (context == "ring") {
+  if (context == ContextStrategy::Ring) {
     keepKeys(op, isGradient, queries.dims[1]);
     noteMoves(op, ChoiceReasons(rule, choice));
   }

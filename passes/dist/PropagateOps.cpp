@@ -30,7 +30,7 @@ LogicalResult Propagation::visitShardable(xf::ShardableOpInterface shardable) {
   OpSharding choice = chooseSharding(rule, proposals, mesh);
   if (isa<xf::CrossEntropyRowsOp>(op))
     matchShards(rule, choice);
-  if (isa<xf::AttentionOp, xf::AttentionGradientOp>(op) && !context.empty())
+  if (isa<xf::AttentionOp, xf::AttentionGradientOp>(op) && context)
     return visitAttention(op, rule, std::move(choice));
   if (auto rewritten = rewrite(op, rule, choice))
     return visitAll(*rewritten);
@@ -322,7 +322,7 @@ Propagation::proposalsOf(Operation *op, const xf::FactorRule &rule) const {
       proposals.push_back({&rule.operands[i], shardings.lookup(operand),
                            weights.contains(operand), int64_t(i)});
   // What every device makes for the positions that it has.
-  if (isa<xf::RopeTableOp, xf::PositionsOp>(op) && !context.empty()) {
+  if (isa<xf::RopeTableOp, xf::PositionsOp>(op) && context) {
     Sharding rows = Sharding::whole(tensorOf(op->getResult(0)).getRank());
     rows.dims[0] = mesh.parts(AxisKind::Context);
     proposals.push_back(

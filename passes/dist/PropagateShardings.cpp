@@ -23,9 +23,8 @@ using namespace hocket::dist;
 
 Propagation::Propagation(ModuleOp module, MeshOp meshOp)
     : module(module), symbols(module), mesh(meshOp), streams(module),
-      splitsExperts(module), isSeeded(module->hasAttr("dist.splits")) {
-  if (auto strategy = module->getAttrOfType<StringAttr>("dist.context"))
-    context = strategy.getValue();
+      splitsExperts(meshOp), context(meshOp.getContextStrategy()),
+      isSeeded(meshOp.getSplitByHand()) {
   for (auto state : module.getOps<xf::VariableOp>())
     if (state.getKind() == xf::VariableKind::OptimizerState)
       states.try_emplace(state.getOfAttr().getAttr(), seedOf(state));

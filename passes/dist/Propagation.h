@@ -243,7 +243,7 @@ private:
   mlir::SymbolTable symbols;
   Mesh mesh;
   StreamValues streams;
-  llvm::StringRef context; ///< how `cp` shares attention; empty: not at all
+  std::optional<ContextStrategy> context; ///< absent: none shares sequences
   ExpertAxes splitsExperts;
   bool isSeeded; ///< a file says of ops how they are split
   llvm::DenseMap<mlir::Value, Sharding> shardings;

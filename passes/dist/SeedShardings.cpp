@@ -65,7 +65,7 @@ public:
   int64_t seeds() const { return int64_t(chosen.splits.size()); }
 
 private:
-  /// `dist.chosen` of the mesh, for what compile says in the end.
+  /// For what compile says in the end.
   void noteCounts() {
     int64_t named = llvm::count_if(
         chosen.splits, [](const ChosenSplit &split) { return split.isOp; });
@@ -73,9 +73,8 @@ private:
     auto count = [&](StringRef name, int64_t value) {
       return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
     };
-    meshOp->setAttr("dist.chosen", builder.getDictionaryAttr(
-                                       {count("ops", named),
-                                        count("parameters", seeds() - named)}));
+    meshOp.setChosenAttr(builder.getDictionaryAttr(
+        {count("ops", named), count("parameters", seeds() - named)}));
   }
 
   InFlightDiagnostic errorAt(SplitPlace place) {
@@ -257,7 +256,7 @@ struct SeedShardings : dist::impl::DistSeedShardingsBase<SeedShardings> {
       for (auto function : getOperation().getOps<func::FuncOp>())
         for (unsigned i = 0; i < function.getNumArguments(); ++i)
           function.removeArgAttr(i, "dist.stream");
-      getOperation()->setAttr("dist.splits", UnitAttr::get(&getContext()));
+      (*meshes.begin()).setSplitByHand(true);
     }
   }
 };

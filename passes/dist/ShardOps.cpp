@@ -155,14 +155,11 @@ private:
   /// dim, may be stored out of order.
   void completeDropout(xf::DropoutOp dropout) {
     RankedTensorType whole = context.types.results[0];
-    auto module = op->getParentOfType<ModuleOp>();
-    auto stored = module->getAttrOfType<IntegerAttr>("dist.part");
-    auto rounds = module->getAttrOfType<IntegerAttr>("dist.rounds");
     SmallVector<Value> at;
     SmallVector<int64_t> dims, parts;
     for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
       Value start = resultOffset(0, dim);
-      int64_t part = stored && dim == 1 ? stored.getInt() : 0;
+      int64_t part = dim == 1 ? context.mesh.partRows() : 0;
       if (!start && part == 0)
         continue;
       at.push_back(start ? start : zero());
@@ -174,8 +171,9 @@ private:
     dropout.getAtMutable().assign(at);
     dropout.setDims(dims);
     dropout.setParts(parts);
-    if (rounds && llvm::any_of(parts, [](int64_t part) { return part > 0; }))
-      dropout.setRounds(rounds.getInt());
+    if (context.mesh.rounds() > 1 &&
+        llvm::any_of(parts, [](int64_t part) { return part > 0; }))
+      dropout.setRounds(context.mesh.rounds());
     dropout.setWhole(whole.getShape());
   }
 

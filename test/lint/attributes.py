@@ -32,18 +32,10 @@ LEFT = {
     "dist.split_line": "where a person said so, for messages",
     "dist.scattered": "a variable that ZeRO scatters",
     # Of the module, which is upstream's op; read by one stretch of passes.
-    "dist.context": "the strategy of context parallelism, until partitioning",
-    "dist.experts": "the axes of expert parallelism, until partitioning",
-    "dist.expert_rows": "the axes along which experts are the same, likewise",
-    "dist.part": "the rows of each part of a sequence, on its way to exec.host",
-    "dist.rounds": "in how many rounds parts are dealt out, if not in one",
-    "dist.splits": "whether a person split ops by hand",
     "kern.mesh": "dist.mesh, for a level that cannot name dist's ops",
-    "kern.part": "dist.part, for a level that cannot name dist's",
+    "kern.part": "parts of dist.mesh, for a level that cannot name dist's",
     "kern.training": "xf.training, for a level that cannot name xf's ops",
     # Reports, which change no program.
-    "dist.chosen": "how often propagation decided what; on dist.mesh",
-    "dist.explanation": "what `hocket explain` prints; on dist.mesh",
     "pipe.recompute": "what was planned for each stage; on the module",
     # On any op at all.
     "part": "on the ops of xf that declare it, set for all of them at once",

@@ -80,7 +80,7 @@ private:
 void hocket::emitExplanation(ModuleOp module, TextTable &texts,
                              program::Program &program) {
   for (auto mesh : module.getOps<dist::MeshOp>())
-    if (auto list = mesh->getAttrOfType<ArrayAttr>("dist.explanation"))
+    if (ArrayAttr list = mesh.getExplanationAttr())
       for (auto entry : list.getAsRange<DictionaryAttr>())
         TensorWriter(entry, texts, program).write();
 }

@@ -27,6 +27,19 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   let genVerifyDecl = 1;
 }
 
+def Dist_ContextStrategy : I32EnumAttr<"ContextStrategy",
+    "how devices that share sequences compute attention", [
+    I32EnumAttrCase<"AllGather", 0, "all_gather">,
+    I32EnumAttrCase<"Ring", 1, "ring">,
+    I32EnumAttrCase<"AllToAll", 2, "all_to_all">]> {
+  let cppNamespace = "::hocket::dist";
+  let genSpecializedAttr = 0;
+}
+def Dist_ContextStrategyAttr
+    : EnumAttr<Dist_Dialect, Dist_ContextStrategy, "context_strategy"> {
+  let assemblyFormat = "$value";
+}
+
 //===----------------------------------------------------------------------===//
 // Why tensors are split as they are
 //===----------------------------------------------------------------------===//

@@ -35,6 +35,14 @@ LogicalResult MeshOp::verify() {
     if (__builtin_mul_overflow(count, size, &count) || count > (1 << 20))
       return emitOpError("D10: a mesh has at most 1048576 devices");
   }
+  for (ArrayAttr axes : {getExpertsAttr(), getSharingAttr()})
+    if (axes)
+      for (Attribute axis : axes)
+        if (!seen.contains(axis))
+          return emitOpError("D28: has no axis ") << axis << " for experts";
+  if (static_cast<int64_t>(getParts().value_or(1)) < 1 ||
+      static_cast<int64_t>(getRounds().value_or(1)) < 1)
+    return emitOpError("D28: parts have at least one row, in one round");
   return success();
 }
 

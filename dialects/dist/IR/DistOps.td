@@ -16,13 +16,49 @@ def Dist_MeshOp : Op<Dist_Dialect, "mesh", [Symbol]> {
   let description = [{
     Devices are numbered row-major: the last axis varies fastest.
 
+    Until tensors are local it also says what the plan makes of the axes:
+    `context` is how devices that share sequences compute attention, `experts`
+    the axes that experts are split over, and `sharing` those along which
+    devices hold the same experts and share their rows. Until the host's inputs
+    are placed, `parts` is how many rows each part of a sequence has that is
+    stored out of order, and `rounds` in how many rounds parts are dealt out.
+    `split_by_hand` says that a person chose how ops are split.
+
+    For people it keeps `chosen`, how many ops and parameters they chose for, and
+    `explanation`, what `hocket explain` prints.
+
     ```mlir
     dist.mesh @mesh ["dp", "tp"] sizes [2, 4]
     ```
+
+    ```mlir
+    dist.mesh @mesh ["cp.0", "cp.1"] sizes [2, 2] context ring experts ["cp.1"] parts 128 rounds 2
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes,
-                       DenseI64ArrayAttr:$sizes);
-  let assemblyFormat = "$sym_name $axes `sizes` $sizes attr-dict";
+                       DenseI64ArrayAttr:$sizes,
+                       OptionalAttr<Dist_ContextStrategyAttr>:$context_strategy,
+                       OptionalAttr<StrArrayAttr>:$experts,
+                       OptionalAttr<StrArrayAttr>:$sharing,
+                       OptionalAttr<I64Attr>:$parts,
+                       OptionalAttr<I64Attr>:$rounds,
+                       UnitAttr:$split_by_hand,
+                       OptionalAttr<DictionaryAttr>:$chosen,
+                       OptionalAttr<ArrayAttr>:$explanation);
+  let assemblyFormat = [{
+    $sym_name $axes `sizes` $sizes (`context` `` $context_strategy^)?
+    (`experts` $experts^)? (`sharing` $sharing^)? (`parts` $parts^)?
+    (`rounds` $rounds^)? (`split_by_hand` $split_by_hand^)? attr-dict
+  }];
+  let builders = [OpBuilder<(ins "::mlir::StringAttr":$name,
+                                 "::mlir::ArrayAttr":$axes,
+                                 "::mlir::DenseI64ArrayAttr":$sizes),
+    [{
+      auto &properties = $_state.getOrAddProperties<Properties>();
+      properties.sym_name = name;
+      properties.axes = axes;
+      properties.sizes = sizes;
+    }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// How many devices the mesh has. The verifier has checked the product.

@@ -62,7 +62,10 @@ std::string Sharding::text() const {
   return text;
 }
 
-Mesh::Mesh(MeshOp op) : name(FlatSymbolRefAttr::get(op.getSymNameAttr())) {
+Mesh::Mesh(MeshOp op)
+    : name(FlatSymbolRefAttr::get(op.getSymNameAttr())),
+      parted(static_cast<int64_t>(op.getParts().value_or(0))),
+      dealt(static_cast<int64_t>(op.getRounds().value_or(1))) {
   for (auto [axis, size] : llvm::zip(op.getAxes(), op.getSizes()))
     sizes[cast<StringAttr>(axis).getValue()] = size;
 }

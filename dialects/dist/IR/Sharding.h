@@ -60,6 +60,12 @@ public:
   /// order; empty if there are neither.
   Axes parts(AxisKind kind) const;
 
+  /// The rows of each part of a sequence that is stored out of order; 0 where
+  /// none is.
+  int64_t partRows() const { return parted; }
+  /// In how many rounds such parts are dealt out.
+  int64_t rounds() const { return dealt; }
+
   /// What one device holds of a tensor of `type`.
   mlir::RankedTensorType localType(mlir::RankedTensorType type,
                                    const Sharding &sharding) const;
@@ -69,6 +75,7 @@ private:
   llvm::MapVector<llvm::StringRef, int64_t,
                   llvm::DenseMap<llvm::StringRef, unsigned>>
       sizes;
+  int64_t parted, dealt;
 };
 
 } // namespace hocket::dist

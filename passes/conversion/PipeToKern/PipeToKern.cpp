@@ -188,18 +188,20 @@ struct LastReason : RewriterBase::Listener {
 struct ConvertPipeToKern
     : hocket::impl::ConvertPipeToKernBase<ConvertPipeToKern> {
   /// `kern.mesh` of the module, and `kern.part`: the rows of the parts that the
-  /// last dim of tokens is stored in (`part` of xf.attention).
+  /// last dim of tokens is stored in.
   void describeDevices() {
     Builder builder(&getContext());
-    for (auto mesh : getOperation().getOps<dist::MeshOp>())
+    for (auto mesh : getOperation().getOps<dist::MeshOp>()) {
       getOperation()->setAttr(
           "kern.mesh",
           builder.getDictionaryAttr(
               {builder.getNamedAttr("axes", mesh.getAxesAttr()),
                builder.getNamedAttr("sizes", mesh.getSizesAttr())}));
-    getOperation()->removeAttr("dist.rounds"); // A rank's own rows say it.
-    if (Attribute part = getOperation()->removeAttr("dist.part"))
-      getOperation()->setAttr("kern.part", part);
+      mesh.removeRoundsAttr(); // A rank's own rows say it.
+      if (Attribute part = mesh.getPartsAttr())
+        getOperation()->setAttr("kern.part", part);
+      mesh.removePartsAttr();
+    }
   }
 
   /// Of functions that fragments call.

@@ -29,15 +29,15 @@ using namespace mlir;
 using namespace hocket;
 using dist::Sharding;
 
-/// As `dist.context` has it.
-static StringRef attributeOf(plan::ContextStrategy strategy) {
+/// As the mesh has it.
+static dist::ContextStrategy strategyOf(plan::ContextStrategy strategy) {
   switch (strategy) {
   case plan::ContextStrategy::AllGather:
-    return "all_gather";
+    return dist::ContextStrategy::AllGather;
   case plan::ContextStrategy::Ring:
-    return "ring";
+    return dist::ContextStrategy::Ring;
   case plan::ContextStrategy::AllToAll:
-    return "all_to_all";
+    return dist::ContextStrategy::AllToAll;
   }
   llvm_unreachable("an enum has one of its values");
 }
@@ -62,8 +62,8 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
       return signalPassFailure();
     dist::Mesh mesh(meshOp);
     dist::Seeds seeds(mesh, placement);
-    noteExperts(seeds);
-    placeSequences(mesh);
+    noteExperts(seeds, meshOp);
+    placeSequences(mesh, meshOp);
     // 2. Variables.
     warnOfMissingRoles(seeds);
     placeVariables(seeds, mesh);
@@ -80,28 +80,26 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
   }
 
 private:
-  /// What experts are split over, as `dist.experts` of the module, and the
-  /// sub-axes of `tp` along which they are the same, as `dist.expert_rows`.
-  void noteExperts(const dist::Seeds &seeds) {
+  /// What experts are split over, and the sub-axes of `tp` along which they are
+  /// the same.
+  void noteExperts(const dist::Seeds &seeds, dist::MeshOp meshOp) {
     Builder builder(&getContext());
     dist::Axes axes = seeds.experts();
     if (!axes.empty())
-      getOperation()->setAttr("dist.experts", builder.getStrArrayAttr(axes));
+      meshOp.setExpertsAttr(builder.getStrArrayAttr(axes));
     if (!placement.tensor.rows.empty())
-      getOperation()->setAttr("dist.expert_rows",
-                              builder.getStrArrayAttr(placement.tensor.rows));
+      meshOp.setSharingAttr(builder.getStrArrayAttr(placement.tensor.rows));
   }
 
-  /// How devices share sequences: attention's strategy, as `dist.context` of
-  /// the module, and the order of positions.
-  void placeSequences(const dist::Mesh &mesh) {
+  /// How devices share sequences: attention's strategy, and the order of
+  /// positions.
+  void placeSequences(const dist::Mesh &mesh, dist::MeshOp meshOp) {
     int64_t ranks = mesh.product(mesh.parts(AxisKind::Context));
     if (ranks == 1)
       return;
-    StringRef strategy = attributeOf(plan.context);
-    Builder builder(&getContext());
-    getOperation()->setAttr("dist.context", builder.getStringAttr(strategy));
-    if (strategy == "all_to_all" || dropsByOrder())
+    dist::ContextStrategy strategy = strategyOf(plan.context);
+    meshOp.setContextStrategy(strategy);
+    if (strategy == dist::ContextStrategy::AllToAll || dropsByOrder())
       return;
     int64_t parts = 2 * ranks, whole = 0;
     getOperation().walk([&](xf::AttentionOp op) {
@@ -111,7 +109,7 @@ private:
       return;
     int64_t longest = whole / parts;
     int64_t rounds = hasDocuments() ? dist::roundsOf(longest, leastPart) : 1;
-    balance(longest / rounds, rounds);
+    balance(longest / rounds, rounds, meshOp);
   }
 
   /// Whether documents share sequences, none of which attends to another.
@@ -137,15 +135,15 @@ private:
 
   /// Causal attention costs later positions more: in every round each device
   /// gets a part from the beginning and one as far from the end. All that goes
-  /// by position is told, and so are the host and what draws random numbers
-  /// (`dist.part`, `dist.rounds`).
-  void balance(int64_t part, int64_t rounds) {
+  /// by position is told, and so are the host and what draws random numbers,
+  /// which the mesh tells.
+  void balance(int64_t part, int64_t rounds, dist::MeshOp meshOp) {
     Builder builder(&getContext());
     IntegerAttr rows = builder.getI64IntegerAttr(part),
                 number = builder.getI64IntegerAttr(rounds);
-    getOperation()->setAttr("dist.part", rows);
+    meshOp.setPartsAttr(rows);
     if (rounds > 1)
-      getOperation()->setAttr("dist.rounds", number);
+      meshOp.setRoundsAttr(number);
     getOperation().walk([&](Operation *op) {
       if (!isa<xf::AttentionOp, xf::AttentionGradientOp, xf::RopeTableOp,
                xf::PositionsOp>(op))

@@ -48,6 +48,26 @@ dist.mesh @mesh ["dp"] sizes [0]
 
 // -----
 
+// expected-error @+1 {{D28: has no axis "ep" for experts}}
+dist.mesh @mesh ["dp"] sizes [2] experts ["ep"]
+
+// -----
+
+// expected-error @+1 {{D28: has no axis "tp.0" for experts}}
+dist.mesh @mesh ["ep"] sizes [2] experts ["ep"] sharing ["tp.0"]
+
+// -----
+
+// expected-error @+1 {{D28: parts have at least one row, in one round}}
+dist.mesh @mesh ["cp"] sizes [2] context ring parts 0
+
+// -----
+
+// expected-error @+1 {{D28: parts have at least one row, in one round}}
+dist.mesh @mesh ["cp"] sizes [2] context ring parts 1 rounds 0
+
+// -----
+
 // expected-error @+1 {{D10: a mesh has at most 1048576 devices}}
 dist.mesh @mesh ["dp", "tp"] sizes [1048576, 9223372036854775807]
 

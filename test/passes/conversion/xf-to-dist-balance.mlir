@@ -7,16 +7,15 @@
 // causal mask, if no expert drops a token by its place in the sequence: all eight
 // find room, or the first seven.
 
-// CHECK: module attributes {dist.context = "all_gather", dist.part = 2 : i64
+// CHECK: dist.mesh @mesh {{.*}}context all_gather parts 2
 // CHECK: xf.attention {{.*}}part = 2 : i64
-// DROPS: module attributes {dist.context = "all_gather", plan
+// DROPS: dist.mesh @mesh {{.*}}context all_gather{{$}}
 // DROPS-NOT: {{ part}}
 // All of an axis that is cut counts.
-// FOUR: module attributes {dist.context = "all_gather", dist.experts = ["cp.1"], dist.part = 1 : i64
-// FOUR: dist.mesh @mesh ["cp.0", "cp.1"] sizes [2, 2]
+// FOUR: dist.mesh @mesh ["cp.0", "cp.1"] sizes [2, 2] context all_gather experts ["cp.1"] parts 1
 // FOUR: xf.attention {{.*}}part = 1 : i64
 // Two parts for each of three do not divide 8.
-// ORDER: module attributes {dist.context = "all_gather", plan
+// ORDER: dist.mesh @mesh {{.*}}context all_gather{{$}}
 xf.training {clip_norm = 1.0, global_batch_size = 2 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 8 : i64}
 func.func @layer(%x: tensor<2x8x4x4xf32>, %e: tensor<2x8x2xi32>) -> (tensor<2x8x4x4xf32>, tensor<2x8x2xi32>) {
   %y, %lse = xf.attention %x, %x, %x {causal, scale = 0.5} : (tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32>) -> (tensor<2x8x4x4xf32>, tensor<2x4x8xf32>)

@@ -12,20 +12,20 @@
 // Where documents share sequences of 1024, parts are as short as kernels' tiles:
 // two ranks take two of 128 in each of two rounds.
 
-// CHECK: module attributes {dist.context = "all_gather", dist.part = 128 : i64, dist.rounds = 2 : i64
+// CHECK: dist.mesh @mesh {{.*}}context all_gather parts 128 rounds 2
 // CHECK: xf.rope_table {{.*}}part = 128 : i64, rounds = 2 : i64}
 // CHECK: xf.positions {part = 128 : i64, rounds = 2 : i64}
 // CHECK: xf.attention {{.*}}part = 128 : i64, rounds = 2 : i64
 // Of four ranks each has no more than two parts of that.
-// FOUR: module attributes {dist.context = "all_gather", dist.part = 128 : i64, plan
+// FOUR: dist.mesh @mesh {{.*}}context all_gather parts 128{{$}}
 // FOUR-NOT: rounds
-// FINER: module attributes {{.*}}dist.part = 64 : i64, dist.rounds = 4 : i64
+// FINER: dist.mesh @mesh {{.*}}parts 64 rounds 4
 // FINER: xf.attention {{.*}}part = 64 : i64, rounds = 4 : i64
 // All positions of some heads are as much as of others.
-// HEADS: module attributes {dist.context = "all_to_all", plan
+// HEADS: dist.mesh @mesh {{.*}}context all_to_all{{$}}
 // HEADS-NOT: {{ part|rounds}}
 // One text, and padding behind it, are even in one round.
-// TEXT: module attributes {dist.context = "all_gather", dist.part = 256 : i64, plan
+// TEXT: dist.mesh @mesh {{.*}}context all_gather parts 256{{$}}
 // TEXT-NOT: rounds
 
 //--- layer

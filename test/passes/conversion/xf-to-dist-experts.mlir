@@ -10,18 +10,13 @@
 // expert; of six parts of the experts two are along tp and three along ep, and two
 // pairs each share rows.
 
-// CHECK: module attributes {{.*}}dist.expert_rows = ["tp.0"], dist.experts = ["tp.1", "ep"]
-// CHECK: dist.mesh @mesh ["ep", "tp.0", "tp.1", "tp.2"] sizes [3, 2, 2, 2]
+// CHECK: dist.mesh @mesh ["ep", "tp.0", "tp.1", "tp.2"] sizes [3, 2, 2, 2]{{.*}} experts ["tp.1", "ep"] sharing ["tp.0"]
 // Two parts, all along tp.
-// SHARED: module attributes {{.*}}dist.expert_rows = ["tp.0"], dist.experts = ["tp.1"]
-// SHARED: dist.mesh @mesh ["cp", "tp.0", "tp.1", "tp.2"] sizes [2, 2, 2, 2]
-// WHOLE: module attributes {{.*}}dist.experts = ["cp", "tp"]
-// WHOLE: dist.mesh @mesh ["cp", "tp"] sizes [2, 4]
+// SHARED: dist.mesh @mesh ["cp", "tp.0", "tp.1", "tp.2"] sizes [2, 2, 2, 2]{{.*}} experts ["tp.1"] sharing ["tp.0"]
+// WHOLE: dist.mesh @mesh ["cp", "tp"] sizes [2, 4]{{.*}} experts ["cp", "tp"]
 // Two parts along four ranks that share sequences, so that pairs share rows.
-// HALF: module attributes {{.*}}dist.experts = ["cp.1"]
-// HALF: dist.mesh @mesh ["dp", "cp.0", "cp.1", "tp"] sizes [2, 2, 2, 2]
-// BOTH: module attributes {{.*}}dist.expert_rows = ["tp.0"], dist.experts = ["cp.1", "tp.1", "ep"]
-// BOTH: dist.mesh @mesh ["ep", "cp.0", "cp.1", "tp.0", "tp.1", "tp.2"] sizes [5, 4, 3, 2, 2, 2]
+// HALF: dist.mesh @mesh ["dp", "cp.0", "cp.1", "tp"] sizes [2, 2, 2, 2]{{.*}} experts ["cp.1"]
+// BOTH: dist.mesh @mesh ["ep", "cp.0", "cp.1", "tp.0", "tp.1", "tp.2"] sizes [5, 4, 3, 2, 2, 2]{{.*}} experts ["cp.1", "tp.1", "ep"] sharing ["tp.0"]
 // UNEVEN: S21: plan.expert_parallel is 3, which does not divide data_parallel * context_parallel (4)
 // THIN: S38: plan.expert_tensor_parallel is 3, which does not divide plan.tensor_parallel (8)
 

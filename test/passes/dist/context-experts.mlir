@@ -20,8 +20,8 @@ xf.variable @up : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "
 // ROWS: xf.variable @up.grad : tensor<2x16x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"ep"], [], []], partial = ["cp"]>
 xf.variable @up.grad : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "ep">]], dist.sharding = #dist.sharding<@mesh, [["ep"], [], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}
 //--- experts
-module attributes {dist.experts = ["cp", "ep"]} {
-dist.mesh @mesh ["ep", "cp"] sizes [2, 2]
+module {
+dist.mesh @mesh ["ep", "cp"] sizes [2, 2] experts ["cp", "ep"]
 // EXPERTS: xf.variable @up : tensor<1x16x8xf32> {{.*}}whole = tensor<4x16x8xf32>
 xf.variable @up : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "cp">, #dist.reason<model over "ep">]], dist.sharding = #dist.sharding<@mesh, [["cp", "ep"], [], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // EXPERTS: xf.variable @up.grad : tensor<1x16x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"cp", "ep"], [], []], partial = []>

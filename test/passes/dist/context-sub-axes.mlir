@@ -7,13 +7,15 @@
 // apart. To attention they are one group: one collective each, and one ring.
 
 //--- all_gather
-module attributes {dist.context = "all_gather"} {
+module {
+dist.mesh @mesh ["cp.0", "cp.1"] sizes [2, 2] context all_gather
 //--- ring
-module attributes {dist.context = "ring"} {
+module {
+dist.mesh @mesh ["cp.0", "cp.1"] sizes [2, 2] context ring
 //--- all_to_all
-module attributes {dist.context = "all_to_all"} {
+module {
+dist.mesh @mesh ["cp.0", "cp.1"] sizes [2, 2] context all_to_all
 //--- step
-dist.mesh @mesh ["cp.0", "cp.1"] sizes [2, 2]
 xf.variable @table : tensor<32x16xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK-LABEL: func.func @forward(
 func.func @forward(%tokens: tensor<2x8xi32> {dist.sharding = #dist.sharding<@mesh, [[], ["cp.0", "cp.1"]], partial = []>}, %labels: tensor<2x8xi32> {dist.sharding = #dist.sharding<@mesh, [[], ["cp.0", "cp.1"]], partial = []>}) -> tensor<f32> {

@@ -40,8 +40,8 @@ split backward/up.grad/linear_weight_gradient [dp,-,-] [dp,-,tp] -> [-,tp]
 
 //--- program.mlir
 module {
-// SEED: dist.mesh @mesh {{.*}}dist.chosen = {ops = 3 : i64, parameters = 2 : i64}
-// SPLIT: dist.mesh @mesh {{.*}}dist.chosen = {kept = 3 : i64, ops = 3 : i64, parameters = 2 : i64}
+// SEED: dist.mesh @mesh {{.*}}chosen = {ops = 3 : i64, parameters = 2 : i64}
+// SPLIT: dist.mesh @mesh {{.*}}chosen = {kept = 3 : i64, ops = 3 : i64, parameters = 2 : i64}
 // SPLIT-SAME: name = "layers.*.up"{{.*}}why = "as line 4 of the plan's shardings says"
 // SPLIT-SAME: kind = "linear"{{.*}}why = "as line 6 of the plan's shardings says
 dist.mesh @mesh ["dp", "tp"] sizes [2, 2]

@@ -3,8 +3,8 @@
 // D26: who exchanges rows in groups of a size has a mesh that shares experts out
 // among as many devices, each with a run of its own.
 
-module attributes {dist.experts = ["ep"]} {
-dist.mesh @mesh ["ep"] sizes [2]
+module {
+dist.mesh @mesh ["ep"] sizes [2] experts ["ep"]
 func.func @forward(%n: tensor<4x8x2xi32> {dist.sharding = #dist.sharding<@mesh, [["ep"], [], []], partial = []>}, %labels: tensor<4x8x2xi32>) -> tensor<f32> {
   // expected-error @+1 {{D26: 4 runs are exchanged in groups of 2, but the mesh has 2 devices with runs of their own and splits experts over 2}}
   %where = xf.expert_segments %n : (tensor<4x8x2xi32>) -> tensor<4x2x4x2xi32>
@@ -26,8 +26,8 @@ xf.step microbatches(1) forward(@forward) backward(@backward) update(@update) ev
 
 // -----
 
-module attributes {dist.experts = ["ep"]} {
-dist.mesh @mesh ["dp", "ep"] sizes [2, 2]
+module {
+dist.mesh @mesh ["dp", "ep"] sizes [2, 2] experts ["ep"]
 func.func @forward(%n: tensor<4x8x2xi32> {dist.sharding = #dist.sharding<@mesh, [["dp", "ep"], [], []], partial = []>}, %labels: tensor<4x8x2xi32>) -> tensor<f32> {
   // expected-error @+1 {{D26: 4 runs are exchanged in groups of 4, but the mesh has 4 devices with runs of their own and splits experts over 2}}
   %where = xf.expert_segments %n : (tensor<4x8x2xi32>) -> tensor<4x4x2x2xi32>

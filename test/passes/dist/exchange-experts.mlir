@@ -5,8 +5,8 @@
 // that share experts out tell each other how many rows they send, and the rows go
 // there and back. The gradient of an expert is a sum over the ranks that hold it.
 
-module attributes {dist.experts = ["cp.1", "ep"]} {
-dist.mesh @mesh ["dp", "ep", "cp.0", "cp.1"] sizes [2, 2, 2, 2]
+module {
+dist.mesh @mesh ["dp", "ep", "cp.0", "cp.1"] sizes [2, 2, 2, 2] experts ["cp.1", "ep"]
 xf.variable @table : tensor<32x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK: xf.variable @up : tensor<2x16x8xf32>

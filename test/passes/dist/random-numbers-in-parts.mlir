@@ -1,10 +1,10 @@
 // RUN: hocket-opt %s --dist-partition | FileCheck %s
-// RUN: sed 's/dist.part = 2 : i64/dist.part = 1 : i64, dist.rounds = 2 : i64/' %s | hocket-opt --dist-partition | FileCheck %s --check-prefix=ROUNDS
+// RUN: sed 's/parts 2/parts 1 rounds 2/' %s | hocket-opt --dist-partition | FileCheck %s --check-prefix=ROUNDS
 
 // Positions are stored out of order, and shared: masks go by position.
 
-module attributes {dist.part = 2 : i64} {
-dist.mesh @mesh ["cp"] sizes [2]
+module {
+dist.mesh @mesh ["cp"] sizes [2] parts 2
 // CHECK-LABEL: func.func @dropped(
 func.func @dropped(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh, [[], ["cp"], []], partial = []>}) -> tensor<4x8x16xf32> {
   // CHECK: %[[S:.*]] = dist.offset over ["cp"] step 4

@@ -7,8 +7,8 @@
 
 // WHY: name = "up", {{.*}}why = "dim 0 over cp.1: by the plan, cp.1 = 2 splits experts; dim 0 over ep: by the plan, ep = 2 splits experts"}
 
-module attributes {dist.experts = ["cp.1", "ep"]} {
-dist.mesh @mesh ["ep", "cp.0", "cp.1"] sizes [2, 2, 2]
+module {
+dist.mesh @mesh ["ep", "cp.0", "cp.1"] sizes [2, 2, 2] experts ["cp.1", "ep"]
 // CHECK: xf.variable @up : tensor<1x16x8xf32> {{.*}}whole = tensor<4x16x8xf32>
 xf.variable @up : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "cp.1">, #dist.reason<model over "ep">]], dist.sharding = #dist.sharding<@mesh, [["cp.1", "ep"], [], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK: xf.variable @up.grad : tensor<1x16x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"cp.1", "ep"], [], []], partial = ["cp.0"]>

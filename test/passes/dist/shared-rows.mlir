@@ -4,8 +4,8 @@
 // experts and share their rows: to experts it is an axis of the data, though to
 // other layers it is one of the model. ZeRO keeps weights in shards along it.
 
-module attributes {dist.experts = ["tp.1"], dist.expert_rows = ["tp.0"]} {
-dist.mesh @mesh ["tp.0", "tp.1"] sizes [2, 2]
+module {
+dist.mesh @mesh ["tp.0", "tp.1"] sizes [2, 2] experts ["tp.1"] sharing ["tp.0"]
 xf.variable @table : tensor<32x8xf32> {dist.sharding = #dist.sharding<@mesh, [["tp.0", "tp.1"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK: xf.variable @up : tensor<2x8x8xf32> {{.*}}whole = tensor<4x16x8xf32>

@@ -7,8 +7,8 @@
 // rest is exchanged. Results are sums over the pair, which go back as they are:
 // the sums are formed of tokens, not of rows, each rank's of its own.
 
-module attributes {dist.experts = ["tp.0", "ep"]} {
-dist.mesh @mesh ["ep", "tp.0", "tp.1"] sizes [2, 2, 2]
+module {
+dist.mesh @mesh ["ep", "tp.0", "tp.1"] sizes [2, 2, 2] experts ["tp.0", "ep"]
 xf.variable @table : tensor<32x8xf32> {dist.reasons = [[#dist.reason<model over "tp.0">, #dist.reason<model over "tp.1">]], dist.sharding = #dist.sharding<@mesh, [["tp.0", "tp.1"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @scale : tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [[]], partial = []>, kind = #xf.variable_kind<parameter>}

@@ -5,8 +5,8 @@
 // are; along ep the rest is exchanged. No row is computed twice, and no weight of
 // an expert is split.
 
-module attributes {dist.experts = ["tp", "ep"]} {
-dist.mesh @mesh ["ep", "tp"] sizes [2, 2]
+module {
+dist.mesh @mesh ["ep", "tp"] sizes [2, 2] experts ["tp", "ep"]
 xf.variable @table : tensor<32x8xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK: xf.variable @up : tensor<1x16x8xf32> {{.*}}whole = tensor<4x16x8xf32>
