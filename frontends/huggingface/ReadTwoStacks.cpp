@@ -105,7 +105,7 @@ Status ConfigReader::refuseOtherActivation() const {
   std::string function = gated ? name->substr(prefix.size()) : *name;
   if (gated && function == "gelu")
     function = "gelu_new";
-  for (auto [key, wanted] :
+  for (const auto &[key, wanted] :
        {std::pair<std::string, std::string>{"dense_act_fn", function},
         {"is_gated_act", gated ? "true" : "false"}}) {
     const ConfigValue *again = config.find(key);

@@ -23,7 +23,7 @@ using namespace hocket::dist;
 
 Propagation::Propagation(ModuleOp module, MeshOp meshOp)
     : module(module), symbols(module), mesh(meshOp), streams(module),
-      splitsExperts(meshOp), context(meshOp.getContextStrategy()),
+      context(meshOp.getContextStrategy()), splitsExperts(meshOp),
       isSeeded(meshOp.getSplitByHand()) {
   for (auto state : module.getOps<xf::VariableOp>())
     if (state.getKind() == xf::VariableKind::OptimizerState)
