@@ -7,6 +7,7 @@
 #include "runtime/telemetry/Progress.h"
 
 #include "base/Format.h"
+#include "base/Quantity.h"
 
 #include <cmath>
 
