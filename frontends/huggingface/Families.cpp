@@ -466,7 +466,7 @@ static constexpr char mt5Base[] = HOCKET_T5_BASE "activation: GEGLU_TANH";
 
 static constexpr Trait bertTraits[] = {Trait::Encoder};
 static constexpr Trait t5Traits[] = {Trait::TwoStacks, Trait::ScaledHead};
-static constexpr Trait mt5Traits[] = {Trait::TwoStacks};
+static constexpr Trait mt5Traits[] = {Trait::TwoStacks, Trait::OtherName};
 static constexpr Trait gpt2Traits[] = {Trait::ScaleSwitch};
 static constexpr Trait mixtralTraits[] = {Trait::Experts};
 static constexpr Trait qwenTraits[] = {Trait::MixedWindows,

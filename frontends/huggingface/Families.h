@@ -64,6 +64,7 @@ enum class Trait {
                    ///< the order of texts is, too.
   TwoStacks,       ///< An encoder stands before the decoder,
   ScaledHead,      ///< whose states may be scaled before the head.
+  OtherName,       ///< Of models that another family has, which they leave as.
 };
 
 struct Family {

@@ -363,7 +363,8 @@ StatusOr<std::string> huggingface::familyOf(const Model &model) {
   for (const Family &family : families()) {
     bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
     bool hasSpace = model.has_state_space();
-    if (family.has(Trait::TwoStacks) != model.has_encoder() ||
+    if (family.has(Trait::OtherName) ||
+        family.has(Trait::TwoStacks) != model.has_encoder() ||
         family.has(Trait::Encoder) != seesAll ||
         family.has(Trait::StateSpace) != hasSpace ||
         (!seesAll && !hasSpace &&
