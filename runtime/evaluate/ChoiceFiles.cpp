@@ -7,7 +7,7 @@
 #include "runtime/evaluate/ChoiceFiles.h"
 
 #include "base/Format.h"
-#include "base/TableLines.h"
+#include "base/TextLines.h"
 #include "base/json/JsonObject.h"
 #include "runtime/tokenizer/text/SourceText.h"
 
@@ -204,8 +204,7 @@ static Status readJsonLines(const SourceText &file,
                             std::vector<ChoiceItem> &items) {
   std::string_view rest = file.text;
   for (uint64_t number = 1; !rest.empty(); ++number) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    std::string_view line = takeLine(rest);
     if (line.find_first_not_of(" \t\r") == line.npos)
       continue;
     std::string place = file.path + ":" + std::to_string(number);
@@ -229,8 +228,7 @@ static Status readMnli(const SourceText &file, std::vector<ChoiceItem> &items) {
   std::string_view rest = file.text;
   std::vector<size_t> at;
   for (uint64_t number = 1; !rest.empty(); ++number) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    std::string_view line = takeLine(rest);
     std::vector<std::string_view> cells = cellsOfLine(line);
     std::string place = file.path + ":" + std::to_string(number);
     if (number == 1) {

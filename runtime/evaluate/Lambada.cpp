@@ -7,6 +7,7 @@
 #include "runtime/evaluate/Lambada.h"
 
 #include "base/Format.h"
+#include "base/TextLines.h"
 #include "base/json/JsonObject.h"
 #include "runtime/tokenizer/text/SourceText.h"
 
@@ -29,8 +30,7 @@ evaluate::readPassages(const std::string &path) {
   std::vector<std::string> passages;
   std::string_view rest = file.text;
   for (uint64_t number = 1; !rest.empty(); ++number) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    std::string_view line = takeLine(rest);
     if (line.find_first_not_of(white) == line.npos)
       continue;
     HOCKET_ASSIGN_OR_RETURN(json object, parseJsonObject(line, path, number));

@@ -6,6 +6,7 @@
 
 #include "runtime/tokenizer/VocabularyReader.h"
 
+#include "base/TextLines.h"
 #include "base/json/JsonDefect.h"
 #include "base/json/JsonMembers.h"
 #include "runtime/tokenizer/ByteLevel.h"
@@ -67,10 +68,9 @@ StatusOr<Vocabulary> tokenizer::readJsonVocabulary(const SourceText &file,
   return vocabulary;
 }
 
-/// Cuts the next line off `rest`, without its end.
-static std::string_view takeLine(std::string_view &rest) {
-  std::string_view line = rest.substr(0, rest.find('\n'));
-  rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+/// The next line without a carriage return at its end.
+static std::string_view takePlainLine(std::string_view &rest) {
+  std::string_view line = takeLine(rest);
   if (line.ends_with('\r'))
     line.remove_suffix(1);
   return line;
@@ -81,7 +81,7 @@ StatusOr<Vocabulary> tokenizer::readLineVocabulary(const SourceText &file) {
   Vocabulary vocabulary;
   std::string_view rest = file.text;
   for (uint32_t id = 0; !rest.empty(); ++id) {
-    std::string_view line = takeLine(rest);
+    std::string_view line = takePlainLine(rest);
     if (id == mostTokens)
       return file.wrongAt(line, tooMany("tokens"));
     if (line.empty())
@@ -196,9 +196,9 @@ tokenizer::readLineMerges(const SourceText &file,
   BytePairMerges merges;
   std::string_view rest = file.text;
   if (rest.starts_with("#version"))
-    takeLine(rest);
+    takePlainLine(rest);
   while (!rest.empty()) {
-    std::string_view line = takeLine(rest);
+    std::string_view line = takePlainLine(rest);
     if (line.empty() && rest.empty())
       break;
     auto sides = sidesOf(line);

@@ -8,6 +8,7 @@
 
 #include "base/Format.h"
 #include "base/Quantity.h"
+#include "base/TextLines.h"
 #include "base/json/JsonLines.h"
 #include "base/json/JsonObject.h"
 #include "runtime/inference/Generate.h"
@@ -89,8 +90,7 @@ static StatusOr<Prompts> readPrompts(const GenerateArguments &arguments) {
   bool isJson = file.path.ends_with(".jsonl") || file.path.ends_with(".json");
   std::string_view rest = file.text;
   for (uint64_t number = 1; !rest.empty(); ++number) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    std::string_view line = takeLine(rest);
     if (line.find_first_not_of(" \t\r") == line.npos)
       continue;
     HOCKET_ASSIGN_OR_RETURN(std::string prompt,

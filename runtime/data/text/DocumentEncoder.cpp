@@ -6,9 +6,9 @@
 
 #include "runtime/data/text/DocumentEncoder.h"
 
+#include "base/TextLines.h"
 #include "base/json/JsonDefect.h"
 
-#include <algorithm>
 #include <cstring>
 #include <simdjson.h>
 #include <span>
@@ -316,8 +316,7 @@ Status DocumentEncoder::encodeLines(const DocumentChunk &chunk,
                                     EncodedChunk &out) {
   std::string_view rest = chunk.text();
   while (!rest.empty()) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    std::string_view line = takeLine(rest);
     if (line.find_first_not_of(" \t\r") == std::string_view::npos)
       continue;
     Status status = options.chat ? parseConversation(chunk, line, out)

@@ -7,7 +7,7 @@
 #include "runtime/data/text/TaskFiles.h"
 
 #include "base/Format.h"
-#include "base/TableLines.h"
+#include "base/TextLines.h"
 #include "base/json/JsonObject.h"
 #include "runtime/tokenizer/text/SourceText.h"
 
@@ -151,8 +151,7 @@ Status TaskReader::readTable(const SourceText &file, const TableTask &task) {
   if (rest.starts_with("\xef\xbb\xbf")) // A byte order mark.
     rest.remove_prefix(3);
   for (uint64_t number = 1; !rest.empty(); ++number) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    std::string_view line = takeLine(rest);
     Cells cells = cellsOfLine(line);
     HOCKET_RETURN_IF_ERROR(number == 1 ? readHeader(file, task, cells)
                                        : readRow(file, task, cells, number));

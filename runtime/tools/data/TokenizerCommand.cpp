@@ -8,6 +8,7 @@
 
 #include "base/Format.h"
 #include "base/Quantity.h"
+#include "base/TextLines.h"
 #include "base/json/JsonLines.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include "runtime/tokenizer/text/SourceText.h"
@@ -103,8 +104,7 @@ static uint64_t encodeLines(const Tokenizer &tokenizer,
   uint64_t count = 0;
   std::vector<int32_t> tokens;
   while (!rest.empty()) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    std::string_view line = takeLine(rest);
     tokens.clear();
     if (command.prompt)
       tokenizer.encodePrompt(line, tokens);
