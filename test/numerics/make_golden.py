@@ -139,6 +139,11 @@ def write_gradients(name, gradients):
     safetensors.write(training.HERE / "golden" / f"{name}.safetensors", flat)
 
 
+def sketches(gradients):
+    """Of what golden/ holds in f32 alone."""
+    return {n: training.sketch(n, g.flatten().tolist()) for n, g in gradients.items()}
+
+
 def far_apart(runs, reference):
     """The greatest distance of any two of `runs`, each (losses, gradients)."""
     first, every, gradients = 0.0, 0.0, dict.fromkeys(reference[1], 0.0)
@@ -211,6 +216,7 @@ def make(name):
         "weights": training.fingerprint(initial),
         "samples": hashlib.sha256(json.dumps(samples).encode()).hexdigest(),
         "losses": losses,
+        "sketches": sketches(gradients),
         "bands": bands_of(config, initial, samples, double),
     }
     folder = training.HERE / "golden"

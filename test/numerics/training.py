@@ -7,7 +7,9 @@ bits of f32, because the step dwarfs the weight that it is added to.
 """
 
 import functools
+import hashlib
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -26,6 +28,7 @@ FP8_MODELS = (
 )
 INSTRUCTION_SETS = ("avx2", "avx512", "avx512_bf16", "amx")
 STEPS, GLOBAL_BATCH, SEQUENCE, RATE = 20, 4, 24, 4096.0
+SKETCHES = 8
 
 SCHEDULE = f"""
 training {{
@@ -191,6 +194,36 @@ class Run:
             gradients[name] = shape, change
         return gradients, losses(log)[0]
 
+    def exact_gradients(self, before):
+        """gradients(), of the specification evaluated in f64 by plain loops."""
+        module, inputs = self.folder / "model.mlir", self.folder / "inputs.json"
+        self.hocket(
+            "compile", self.sgd, "--set", "training.precision=FP32",
+            "--compile-to=xf", "-o", module,
+        )  # fmt: skip
+        start = {name: values.tolist() for name, (_, values) in before.items()}
+        batch = self.samples()[:GLOBAL_BATCH]
+        given = {
+            "learning_rate": RATE,
+            "seed": 42,
+            "variables": start,
+            "microbatches": host_inputs(batch),
+        }
+        inputs.write_text(json.dumps(given))
+        done = subprocess.run(
+            [build() / "test/bin/evaluate_step", module, inputs],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"evaluate_step: {done.returncode}\n{done.stderr}")
+        told = json.loads(done.stdout)
+        after = told["variables"]
+        gradients = {
+            name: (shape, [(a - b) / RATE for a, b in zip(start[name], after[name], strict=True)])
+            for name, (shape, _) in before.items()
+        }
+        return gradients, told["loss"]
+
     def evaluate(self, samples, *options):
         """The loss of the first weights over the first samples of training, apart
         from training, in fp32."""
@@ -224,6 +257,34 @@ class Run:
         return [{part: row[part] for part in parts if part in row} for row in rows]
 
 
+def host_inputs(batch):
+    """What the host gives a step, in microbatches of two sequences."""
+    if not isinstance(batch[0], dict):  # As long as each other, and shifted by one.
+        batch = [{"tokens": row[:-1], "labels": row[1:]} for row in batch]
+    counts = [sum(label >= 0 for label in row["labels"]) for row in batch]
+    share = sum(counts) / (len(batch) // 2)
+
+    def inputs(part):
+        def padded(name, rest):
+            columns = (row.get(name, []) for row in part)
+            return [x for column in columns for x in column + [rest] * (SEQUENCE - len(column))]
+
+        return {
+            "tokens": padded("tokens", 0),
+            "labels": padded("labels", -1),
+            "label_count": share,
+            "token_types": padded("token_types", 0),
+            "key_counts": [len(row["tokens"]) for row in part for _ in range(SEQUENCE)],
+            "sentence_labels": [
+                int(row.get("swapped", False)) if i == 0 else -1
+                for row in part for i in range(SEQUENCE)
+            ],
+            "encoder_tokens": [x for row in part for x in row.get("encoder_tokens", [])],
+        }  # fmt: skip
+
+    return [inputs(batch[i : i + 2]) for i in range(0, len(batch), 2)]
+
+
 def losses(log):
     """The training loss of every step, in order."""
     return [line["loss"] for line in log if "loss" in line and "step" in line]
@@ -235,3 +296,15 @@ def fingerprint(tensors):
         name: [shape, sum(values), sum(value * value for value in values)]
         for name, (shape, values) in tensors.items()
     }
+
+
+def sketch(name, values):
+    """Sums of `values` under SKETCHES patterns of signs, which `name` chooses. Those
+    of a difference have, on average, the square of its Frobenius norm as theirs
+    (Alon, Matias and Szegedy, 1996): they hold a tensor in f64 without storing it."""
+    sums = []
+    for number in range(SKETCHES):
+        bits = hashlib.shake_128(f"{name} {number}".encode()).digest(len(values) // 8 + 1)
+        signs = (bits[i // 8] >> i % 8 & 1 for i in range(len(values)))
+        sums.append(math.fsum(x if sign else -x for x, sign in zip(values, signs)))
+    return sums
