@@ -57,6 +57,9 @@ openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
                       .sentenceOrder = spec.model().sentence_head(),
                       .wholeWords = masked.whole_words()};
   }
+  if (training.has_prefix_lm())
+    options.prefix = {.least = training.prefix_lm().least_share(),
+                      .most = training.prefix_lm().most_share()};
   if (training.has_classification()) {
     const spec::Classification &classes = training.classification();
     options.classes = {

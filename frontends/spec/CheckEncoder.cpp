@@ -150,25 +150,58 @@ static void checkMaskedLm(const Spec &spec, ConstraintErrors &errors) {
                    formatReal(1 - masked.mask_share()));
 }
 
-/// S82: what goes by positions before a token, or by ends of documents.
-static void checkBothDirections(const Spec &spec, ConstraintErrors &errors) {
-  const Model &model = spec.model();
+/// `rule`: no layer has a window, which is of tokens before a token.
+static void checkNoWindow(const Model &model, int rule,
+                          ConstraintErrors &errors) {
   if (model.has_sliding_window())
-    errors.add(82, "model.sliding_window",
+    errors.add(rule, "model.sliding_window",
                "a window is of tokens before a token; leave sliding_window "
                "out, or write attention_mask: CAUSAL");
   for (int i = 0; i < model.layer_kinds_size(); ++i)
     if (model.layer_kinds(i).sliding_window() > 0) {
       const std::string field =
           "model.layer_kinds[" + std::to_string(i) + "].sliding_window";
-      errors.add(82, field,
+      errors.add(rule, field,
                  "a window is of tokens before a token; leave sliding_window "
                  "out, or write attention_mask: CAUSAL");
     }
+}
+
+/// S82: what goes by positions before a token, or by ends of documents.
+static void checkBothDirections(const Spec &spec, ConstraintErrors &errors) {
+  checkNoWindow(spec.model(), 82, errors);
   if (spec.training().data().has_eod_token())
     errors.add(82, "training.data.eod_token",
                "a sample of masked tokens is of one document; leave eod_token "
                "out");
+}
+
+/// S120 and S121.
+static void checkPrefixes(const Spec &spec, ConstraintErrors &errors) {
+  const Model &model = spec.model();
+  const Training &training = spec.training();
+  if (model.attention_mask() != Model::PREFIX) {
+    if (training.has_prefix_lm())
+      errors.add(120, "training.prefix_lm",
+                 "tokens see no prefix under another mask; write "
+                 "model.attention_mask: PREFIX, or leave prefix_lm out");
+    return;
+  }
+  checkNoWindow(model, 120, errors);
+  if (model.has_encoder())
+    errors.add(120, "model.attention_mask",
+               "what comes before a decoder's tokens is the encoder's; leave "
+               "attention_mask out, or leave encoder out");
+  if (training.data().has_eod_token())
+    errors.add(120, "training.data.eod_token",
+               "a sequence has one prefix, and not one of each document; leave "
+               "eod_token out");
+  const PrefixLm &prefix = training.prefix_lm();
+  if (prefix.least_share() > prefix.most_share())
+    errors.add(121, "training.prefix_lm.least_share",
+               "least_share is " + formatReal(prefix.least_share()) +
+                   ", above most_share (" + formatReal(prefix.most_share()) +
+                   "); write at most that");
 }
 
 /// S83.
@@ -199,6 +232,7 @@ void hocket::spec::checkEncoder(const Spec &spec, ConstraintErrors &errors) {
   checkEnds(spec.model(), errors);
   checkClasses(spec, errors);
   checkQuestions(spec, errors);
+  checkPrefixes(spec, errors);
   checkAdapters(spec, errors);
   if (tellsClasses(spec.model()))
     checkNoTokenHead(spec.model(), errors);

@@ -86,7 +86,7 @@ static void checkAlibi(const Model &model, const std::string &within,
   if (model.position() != Model::ALIBI)
     return;
   const std::string field = within + ".position";
-  if (model.attention_mask() == Model::BIDIRECTIONAL)
+  if (model.attention_mask() != Model::CAUSAL)
     errors.add(92, field,
                "position: ALIBI tells how far before a token another is; write "
                "attention_mask: CAUSAL, or another position");
@@ -112,7 +112,7 @@ static void checkRelativePosition(const Model &model,
     errors.add(93, "model.position",
                "scores that distances add to have no softcap; write another "
                "position, or leave attention_softcap out");
-  bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
+  bool seesAll = model.attention_mask() != Model::CAUSAL;
   int64_t buckets = model.relative_position().buckets();
   bool someSeeAll = seesAll || model.has_encoder();
   if (someSeeAll && (buckets % 2 != 0 || buckets < 4)) {
@@ -281,7 +281,7 @@ static void checkStateSpace(const Model &model, ConstraintErrors &errors) {
   if (!model.has_state_space())
     return;
   const StateSpace &space = model.state_space();
-  if (model.attention_mask() == Model::BIDIRECTIONAL)
+  if (model.attention_mask() != Model::CAUSAL)
     errors.add(84, "model.attention_mask",
                "state-space layers see a sequence from its beginning alone; "
                "leave attention_mask out");

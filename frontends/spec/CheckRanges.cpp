@@ -156,6 +156,8 @@ static constexpr RealRange realRanges[] = {
     {"training.clip_norm", 0, largest},
     {"training.span_corruption.noise_density", 0, 1, RealRange::ABOVE_LEAST},
     {"training.span_corruption.mean_span_length", 1, 1e6},
+    {"training.prefix_lm.least_share", 0, 1},
+    {"training.prefix_lm.most_share", 0, 1},
     {"training.masked_lm.probability", 0, 1, RealRange::ABOVE_LEAST},
     {"training.masked_lm.mask_share", 0, 1},
     {"training.masked_lm.random_share", 0, 1},

@@ -76,6 +76,8 @@ static void addMessages(Spec &spec) {
       training.mutable_lora()->add_targets(role);
   if (tellsClasses(model))
     training.mutable_classification();
+  if (model.attention_mask() == Model::PREFIX)
+    training.mutable_prefix_lm();
   if (model.has_choices() && !training.has_micro_batch_size())
     training.set_micro_batch_size(model.choices());
   training.mutable_learning_rate();

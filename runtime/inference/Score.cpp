@@ -60,13 +60,19 @@ private:
       return fillMasked(batch);
     if (model.program().training().has_span_corruption())
       return fillSpans(batch);
+    bool hasPrefixes = model.program().training().has_prefix_lm();
+    batch.keyCounts.clear();
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
+      if (hasPrefixes) // What is asked about has what is before it as that.
+        data::addPrefixCounts(request.first, length, batch.keyCounts);
       for (size_t i = 0; i + 1 < request.tokens.size(); ++i) {
         batch.tokens[r * length + i] = request.tokens[i];
         if (i + 1 >= request.first)
           batch.labels[r * length + i] = request.tokens[i + 1];
       }
     });
+    if (hasPrefixes) // Of rows without a request, too.
+      batch.keyCounts.resize(rows * length, 1);
     if (documents.end)
       batch.positions = data::positionsOf(documents, batch.tokens, length);
   }

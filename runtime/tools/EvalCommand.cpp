@@ -292,6 +292,12 @@ samplesOf(const LossArguments &arguments, const program::Program &program,
     }
     requests[i].tokens.resize(source->sequenceLength() + 1);
     HOCKET_RETURN_IF_ERROR(source->read(i, requests[i].tokens));
+    if (!source->hasPrefixes())
+      continue;
+    std::vector<uint8_t> learned(requests[i].tokens.size());
+    HOCKET_RETURN_IF_ERROR(source->readLearned(i, learned));
+    requests[i].first =
+        size_t(std::ranges::find(learned, uint8_t(1)) - learned.begin());
   }
   return requests;
 }

@@ -34,6 +34,9 @@ hocket::datasetOptionsOf(const program::Program &program, uint64_t seed) {
                       .sentenceOrder = masked.sentence_order(),
                       .wholeWords = masked.whole_words()};
   }
+  if (program.training().has_prefix_lm())
+    dataset.prefix = {.least = program.training().prefix_lm().least_share(),
+                      .most = program.training().prefix_lm().most_share()};
   if (program.training().has_classification()) {
     const auto &classes = program.training().classification();
     dataset.classes = {.cls = int32_t(classes.cls_token()),
@@ -66,7 +69,7 @@ data::DocumentMarks hocket::documentMarksOf(const program::Program &program) {
 bool hocket::masksLabels(const program::Program &program) {
   const program::TrainingInfo &training = program.training();
   return training.documents().mask_loss() || isFramed(program) ||
-         training.has_span_corruption();
+         training.has_span_corruption() || training.has_prefix_lm();
 }
 
 bool hocket::isFramed(const program::Program &program) {

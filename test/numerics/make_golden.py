@@ -71,9 +71,22 @@ def microbatches(samples, step):
     batch = samples[first : first + training.GLOBAL_BATCH]
     if isinstance(batch[0], dict) and "encoder_tokens" in batch[0]:
         return span_microbatches(batch)
+    if isinstance(batch[0], dict) and "learned" in batch[0]:
+        return prefix_microbatches(batch)
     if isinstance(batch[0], dict):
         return masked_microbatches(batch)
     return torch.tensor(batch).split(2)
+
+
+def prefix_microbatches(batch):
+    """Of next tokens behind a prefix, of which nothing is learned."""
+    tokens = torch.tensor([row["tokens"] for row in batch]).split(2)
+    prefixes = torch.tensor([row["learned"].index(1) for row in batch]).split(2)
+    count = sum(sum(row["learned"]) for row in batch) / len(tokens)
+    return [
+        SimpleNamespace(tokens=rows, prefixes=lengths, count=count)
+        for rows, lengths in zip(tokens, prefixes, strict=True)
+    ]
 
 
 def masked_microbatches(batch):

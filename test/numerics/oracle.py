@@ -69,6 +69,7 @@ class Config:
         self.norm_bias = get("norm_bias", bias and not rms)
         self.bias = bias
         self.encoder = get("attention_mask", "CAUSAL") == "BIDIRECTIONAL"
+        self.has_prefix = get("attention_mask", "CAUSAL") == "PREFIX"
         self.encoder_layers = get("encoder", {}).get("layers", 0)
         self.token_types = get("token_types", 0)
         self.embedding_norm = get("embedding_norm", False)
@@ -379,6 +380,7 @@ class Model:
         # chosen since it was last moved. `router_loss` is of the last call.
         self.balance, self.router_loss = {}, 0.0
         self.lengths = None  # of an encoder's sequences in the last call
+        self.prefixes = None  # lengths of those of the sequences in it
 
     def table(self, rope, dtype):
         positions = torch.arange(self.config.sequence, dtype=torch.float64)
@@ -405,6 +407,9 @@ class Model:
             keys = torch.arange(self.config.sequence)
             return (keys < self.lengths[:, None])[:, None, None, :]
         seen = self.distance >= 0
+        if self.config.has_prefix:
+            keys = torch.arange(self.config.sequence)
+            return seen | (keys < self.prefixes[:, None])[:, None, None, :]
         return seen & (self.distance < window) if window else seen
 
     def norm(self, x, weights, name):
@@ -452,7 +457,7 @@ class Model:
 
         q, k, v = heads("q"), heads("k"), heads("v")
         plain = not (kind.alibi or kind.relative or c.attention_softcap)
-        if self.fused and plain and not c.encoder:
+        if self.fused and plain and not c.encoder and not c.has_prefix:
             y = F.scaled_dot_product_attention(
                 q, k, v, is_causal=True, scale=c.scale, enable_gqa=True
             )
@@ -652,8 +657,19 @@ class Model:
             return two_stacks.loss(self, weights, tokens)
         if self.config.encoder:
             return encoders.loss(self, weights, tokens)
+        if self.config.has_prefix:
+            return self.loss_behind_prefixes(weights, tokens)
         x = self.hidden_states(weights, tokens[:, :-1])
         return F.cross_entropy(self.logits(x, weights), tokens[:, 1:].flatten())
+
+    def loss_behind_prefixes(self, weights, batch):
+        """Of the tokens behind `batch.prefixes`, over `batch.count`."""
+        self.prefixes = batch.prefixes
+        logits = self.logits(self.hidden_states(weights, batch.tokens[:, :-1]), weights)
+        places = torch.arange(1, batch.tokens.shape[1])
+        labels = batch.tokens[:, 1:].masked_fill(places < batch.prefixes[:, None], -1)
+        total = F.cross_entropy(logits, labels.flatten(), ignore_index=-1, reduction="sum")
+        return total / batch.count
 
 
 def decays(name):

@@ -105,6 +105,7 @@ class Run:
         self.sgd = self.folder / "sgd.textproto"
         self.masked = "BIDIRECTIONAL" in text
         self.spans = "encoder {" in text
+        self.prefix = "PREFIX" in text
         self.classes = self.number(text, "classes:")
         self.choices = self.number(text, "choices:")
         schedule = SCHEDULE
@@ -251,9 +252,9 @@ class Run:
         if self.spans:
             parts = ("encoder_tokens", "tokens", "labels")
             return [{part: row[part] for part in parts} for row in rows]
-        if not self.masked:
+        if not self.masked and not self.prefix:
             return [row["tokens"] for row in rows]
-        parts = ("tokens", "labels", "token_types", "swapped")
+        parts = ("tokens", "learned", "labels", "token_types", "swapped")
         return [{part: row[part] for part in parts if part in row} for row in rows]
 
 
@@ -261,6 +262,8 @@ def host_inputs(batch):
     """What the host gives a step, in microbatches of two sequences."""
     if not isinstance(batch[0], dict):  # As long as each other, and shifted by one.
         batch = [{"tokens": row[:-1], "labels": row[1:]} for row in batch]
+    elif "learned" in batch[0]:
+        batch = [behind_prefix(**row) for row in batch]
     counts = [sum(label >= 0 for label in row["labels"]) for row in batch]
     share = sum(counts) / (len(batch) // 2)
 
@@ -274,7 +277,10 @@ def host_inputs(batch):
             "labels": padded("labels", -1),
             "label_count": share,
             "token_types": padded("token_types", 0),
-            "key_counts": [len(row["tokens"]) for row in part for _ in range(SEQUENCE)],
+            "key_counts": [
+                max(row["prefix"], i + 1) if "prefix" in row else len(row["tokens"])
+                for row in part for i in range(SEQUENCE)
+            ],
             "sentence_labels": [
                 int(row.get("swapped", False)) if i == 0 else -1
                 for row in part for i in range(SEQUENCE)
@@ -283,6 +289,11 @@ def host_inputs(batch):
         }  # fmt: skip
 
     return [inputs(batch[i : i + 2]) for i in range(0, len(batch), 2)]
+
+
+def behind_prefix(tokens, learned):
+    labels = [token if seen else -1 for token, seen in zip(tokens, learned, strict=True)]
+    return {"tokens": tokens[:-1], "labels": labels[1:], "prefix": learned.index(1)}
 
 
 def losses(log):

@@ -174,6 +174,11 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
     emitMaskedLm(Fields(masked), *training->mutable_masked_lm());
   if (auto classes = runtime.find<DictionaryAttr>("classification"))
     emitClassification(Fields(classes), *training->mutable_classification());
+  if (auto prefix = runtime.find<DictionaryAttr>("prefix_lm")) {
+    auto *to = training->mutable_prefix_lm();
+    to->set_least_share(Fields(prefix).real("least_share"));
+    to->set_most_share(Fields(prefix).real("most_share"));
+  }
   if (auto spans = runtime.find<DictionaryAttr>("span_corruption"))
     emitSpanCorruption(Fields(spans), *training->mutable_span_corruption());
   training->set_log_interval(runtime.integer("log_interval"));

@@ -61,7 +61,8 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   if (from.position() == spec::Model::LEARNED)
     model.positions = from.max_positions();
   model.positions += from.token_types(); // Rows of the same width.
-  model.bidirectional = from.attention_mask() == spec::Model::BIDIRECTIONAL;
+  // Of a prefix: its kernels may compute all of the square.
+  model.bidirectional = from.attention_mask() != spec::Model::CAUSAL;
   model.tied = from.tied_embeddings();
   if (tellsClasses(from)) {
     model.classes = classValues(from);

@@ -234,7 +234,7 @@ Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
   form.causal = own().attention_mask() == Model::CAUSAL;
   // A window that holds the whole sequence is none.
   form.window = kind->window() < sequence ? kind->window() : 0;
-  form.positions = seesAll()           ? keyCounts
+  form.positions = seesBehind()        ? keyCounts
                    : resetsAttention() ? positions
                                        : Value();
   form.bias = relativeBias;
@@ -345,7 +345,7 @@ func::FuncOp ModelBuilder::buildLayer() {
   if (documents)
     take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
          "positions", "training.data.reset_attention_mask");
-  bool padded = kind->attention && seesAll();
+  bool padded = kind->attention && seesBehind();
   if (padded)
     take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
          "key_counts", "model.attention_mask");
@@ -487,7 +487,7 @@ Value ModelBuilder::callLayer(const Stack &stack, int64_t index, Value input) {
     read(routerState(index, "bias"), model.moe().experts(), "model.moe");
   if (called.attention && resetsAttention())
     operands.push_back(positions);
-  if (called.attention && seesAll())
+  if (called.attention && seesBehind())
     operands.push_back(keyCounts);
   if (called.attention && isRelative())
     operands.push_back(relativeBias);
@@ -613,19 +613,21 @@ void ModelBuilder::buildForward() {
     places.push_back(at(xf::stringifyHostInput(input), field));
     inputs.push_back(input);
   };
+  const Training &training = spec.training();
   if (masksLabels())
     take(xf::HostInput::LabelCount, tensor({}),
-         tellsClasses(model) ? "training.classification"
-         : seesAll()         ? "training.masked_lm"
-         : hasEncoder()      ? "training.span_corruption"
-                             : "training.data.eod_mask_loss");
+         tellsClasses(model)        ? "training.classification"
+         : training.has_prefix_lm() ? "training.prefix_lm"
+         : seesBehind()             ? "training.masked_lm"
+         : hasEncoder()             ? "training.span_corruption"
+                                    : "training.data.eod_mask_loss");
   if (takesPositions() || resetsAttention())
     take(xf::HostInput::Positions, ids,
          takesPositions() ? "training.data.reset_position_ids"
                           : "training.data.reset_attention_mask");
   if (model.token_types() > 0)
     take(xf::HostInput::TokenTypes, ids, "model.token_types");
-  if (seesAll())
+  if (seesBehind())
     take(xf::HostInput::KeyCounts, ids, "model.attention_mask");
   if (model.sentence_head())
     take(xf::HostInput::SentenceLabels, ids, "model.sentence_head");
@@ -651,7 +653,7 @@ void ModelBuilder::buildForward() {
         buildEncoder(xf::findHostInput(forward, xf::HostInput::EncoderTokens));
   Value x = embed(body->getArgument(0));
   buildRopeTables();
-  relativeBias = buildRelativeBias(seesAll());
+  relativeBias = buildRelativeBias(seesBehind());
   for (int64_t i = 0; i < model.layers(); ++i)
     x = callLayer(decoder(), i, x);
   readVariables(outputParameters(spec));

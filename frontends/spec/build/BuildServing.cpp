@@ -27,6 +27,9 @@ std::string spec::whyNotServed(const Spec &spec) {
   if (spec.model().attention_mask() == Model::BIDIRECTIONAL)
     return "with attention_mask: BIDIRECTIONAL every token sees those behind "
            "it, so that none can be written after another";
+  if (spec.model().attention_mask() == Model::PREFIX)
+    return "with attention_mask: PREFIX tokens of a prompt see those behind "
+           "them, and caches take prompts in parts";
   if (spec.model().position() == Model::RELATIVE)
     return "caches have no position: RELATIVE yet";
   if (spec.model().has_encoder())

@@ -159,6 +159,14 @@ static DictionaryAttr classificationAttr(const Spec &spec, Builder &builder) {
   });
 }
 
+static DictionaryAttr prefixLmAttr(const PrefixLm &prefix, Builder &builder) {
+  auto share = [&](StringRef name, double value) {
+    return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
+  };
+  return builder.getDictionaryAttr({share("least_share", prefix.least_share()),
+                                    share("most_share", prefix.most_share())});
+}
+
 static DictionaryAttr spanCorruptionAttr(const Training &training,
                                          Builder &builder) {
   const SpanCorruption &spans = training.span_corruption();
@@ -204,6 +212,8 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
     add("eod_mask_loss", builder.getUnitAttr());
   if (training.has_masked_lm())
     add("masked_lm", maskedLmAttr(spec, builder));
+  if (training.has_prefix_lm())
+    add("prefix_lm", prefixLmAttr(training.prefix_lm(), builder));
   if (training.has_classification())
     add("classification", classificationAttr(spec, builder));
   if (training.has_span_corruption())

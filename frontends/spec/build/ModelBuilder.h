@@ -217,7 +217,7 @@ private:
 
   //===--- Documents that share a sequence --------------------------------===//
   bool masksLabels() const {
-    return data().eod_mask_loss() || seesAll() || hasEncoder();
+    return data().eod_mask_loss() || seesBehind() || hasEncoder();
   }
   bool resetsAttention() const {
     return !serving.isOn && data().reset_attention_mask();
@@ -228,10 +228,9 @@ private:
   }
   const Data &data() const { return spec.training().data(); }
 
-  //===--- Encoders -------------------------------------------------------===//
-  bool seesAll() const {
-    return model.attention_mask() == Model::BIDIRECTIONAL;
-  }
+  //===--- Encoders and prefixes ------------------------------------------===//
+  /// Whether tokens may see those behind them: as many as their key count says.
+  bool seesBehind() const { return model.attention_mask() != Model::CAUSAL; }
 
   //===--- Parts of both -------------------------------------------------===//
   mlir::Value linear(mlir::Value input, const std::string &name, int64_t out);

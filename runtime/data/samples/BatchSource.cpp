@@ -77,6 +77,12 @@ static Status readSpanRows(const SampleSource &source, uint64_t rows,
   return okStatus();
 }
 
+void data::addPrefixCounts(uint64_t prefix, uint64_t length,
+                           std::vector<int32_t> &counts) {
+  for (uint64_t i = 0; i < length; ++i)
+    counts.push_back(int32_t(std::max(prefix, i + 1)));
+}
+
 Status data::readBatch(const SampleSource &source, uint64_t first,
                        uint64_t rows, Batch &batch,
                        const DocumentMarks &documents) {
@@ -94,7 +100,8 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
   if (source.encoderLength() > 0)
     return readSpanRows(source, rows, batch);
   std::vector<int32_t> sample(length + 1);
-  std::vector<uint8_t> learned(source.lossMask() ? length + 1 : 0);
+  bool choosesLabels = source.lossMask() || source.hasPrefixes();
+  std::vector<uint8_t> learned(choosesLabels ? length + 1 : 0);
   for (uint64_t row = 0; row < rows; ++row) {
     HOCKET_RETURN_IF_ERROR(source.read(first + row, sample));
     std::copy_n(sample.begin(), length, batch.tokens.begin() + row * length);
@@ -106,6 +113,10 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
     for (uint64_t i = 0; i < length; ++i)
       if (!learned[i + 1])
         batch.labels[row * length + i] = -1;
+    if (source.hasPrefixes()) {
+      auto first = std::ranges::find(learned, uint8_t(1)) - learned.begin();
+      addPrefixCounts(uint64_t(first), length, batch.keyCounts);
+    }
   }
   if (documents.end)
     batch.positions = positionsOf(documents, batch.tokens, length);

@@ -61,10 +61,12 @@ struct Batch {
   std::vector<int32_t> tokens;
   std::vector<int32_t> labels;
   std::vector<int32_t> positions;
-  /// Of masked samples; empty of others. Labels are then those of masked
-  /// tokens. How many tokens of its sequence each token sees is how many of
-  /// them are no padding.
-  std::vector<int32_t> tokenTypes, keyCounts;
+  /// How many tokens of its sequence each token sees, the first ones: of masked
+  /// samples those that are no padding, and of samples with a prefix that, or
+  /// those before a token and itself. Empty of others.
+  std::vector<int32_t> keyCounts;
+  /// Of masked samples, whose labels are masked tokens; empty of others.
+  std::vector<int32_t> tokenTypes;
   /// 1 for the first token of a sample whose texts are swapped, 0 for that of
   /// another, -1 for all other tokens.
   std::vector<int32_t> sentenceLabels;
@@ -80,6 +82,11 @@ struct Batch {
 std::vector<int32_t> positionsOf(const DocumentMarks &documents,
                                  std::span<const int32_t> tokens,
                                  uint64_t length);
+
+/// Appends how many tokens each of a sequence of `length` sees, of which the
+/// first `prefix` see each other.
+void addPrefixCounts(uint64_t prefix, uint64_t length,
+                     std::vector<int32_t> &counts);
 
 /// Fills `batch` with the samples [first, first + rows) of `source`. A token
 /// that is not learned is no label.

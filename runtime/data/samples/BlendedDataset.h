@@ -46,6 +46,7 @@ public:
   std::optional<LossMaskHead> lossMask() const override;
   Status readLearned(uint64_t sample,
                      std::span<uint8_t> learned) const override;
+  bool hasPrefixes() const override { return parts.front()->hasPrefixes(); }
   bool isFramed() const override { return parts.front()->isFramed(); }
   Status readFramed(uint64_t sample, FramedSample &out) const override;
   uint64_t encoderLength() const override {

@@ -6,6 +6,8 @@
 
 #include "runtime/data/samples/GptDataset.h"
 
+#include "runtime/data/samples/RandomState.h"
+
 #include <algorithm>
 #include <array>
 
@@ -37,6 +39,11 @@ GptDataset::create(std::shared_ptr<const IndexedDataset> file,
         " tokens, and a sample has " + std::to_string(options.sequenceLength) +
         "; prepare them again with --pack " +
         std::to_string(options.sequenceLength));
+  if (mask && options.prefix)
+    return invalidArgument(
+        file->prefix() +
+        ": conversations share sequences, each of which has one prefix; "
+        "prepare texts, or train with model.attention_mask: CAUSAL");
   HOCKET_ASSIGN_OR_RETURN(
       SplitBounds bounds,
       parseSplitBounds(options.splitWeights, file->sequences()));
@@ -106,8 +113,23 @@ Status GptDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
       });
 }
 
+uint64_t GptDataset::prefixTokens(uint64_t sample) const {
+  double length = double(options.sequenceLength);
+  auto least = std::max<uint64_t>(1, uint64_t(options.prefix->least * length));
+  auto most = std::max(least, uint64_t(options.prefix->most * length));
+  RandomState random(uint32_t(options.seed + sample));
+  return least + random.interval(most - least);
+}
+
 Status GptDataset::readLearned(uint64_t sample,
                                std::span<uint8_t> learned) const {
+  if (options.prefix) {
+    HOCKET_RETURN_IF_ERROR(checkSample(sample));
+    uint64_t prefix = prefixTokens(sample);
+    std::ranges::fill(learned.first(prefix), uint8_t(0));
+    std::ranges::fill(learned.subspan(prefix), uint8_t(1));
+    return okStatus();
+  }
   if (!mask)
     return SampleSource::readLearned(sample, learned);
   return visitSegments(

@@ -34,6 +34,12 @@ struct MaskedLmOptions {
   bool wholeWords = false;    ///< By PREFIX.words (WordFile.h).
 };
 
+/// How long the prefixes of samples are whose tokens see each other: uniformly
+/// drawn between shares of a sequence, but at least one token.
+struct PrefixOptions {
+  double least = 0, most = 1;
+};
+
 /// How samples of corrupted spans are made, and with which tokens.
 struct SpanOptions {
   uint64_t encoderLength = 0; ///< Of a sample's two sequences the encoder's.
@@ -59,6 +65,7 @@ struct GptDatasetOptions {
   uint64_t seed = 0;           ///< Below 2^32, as NumPy demands.
   std::string splitWeights = "969,30,1";
   OrderCache cache = {};
+  std::optional<PrefixOptions> prefix = std::nullopt;   ///< Of next tokens.
   std::optional<MaskedLmOptions> masked = std::nullopt; ///< MaskedDataset.h
   std::optional<SpanOptions> spans = std::nullopt;      ///< SpanDataset.h
   std::optional<ClassOptions> classes = std::nullopt;   ///< ClassDataset.h
@@ -79,6 +86,7 @@ public:
   std::optional<LossMaskHead> lossMask() const override {
     return mask ? std::optional(mask->head()) : std::nullopt;
   }
+  bool hasPrefixes() const override { return options.prefix.has_value(); }
   Status readLearned(uint64_t sample,
                      std::span<uint8_t> learned) const override;
   StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
@@ -86,6 +94,9 @@ public:
   const SampleOrder &sampleOrder() const { return order; }
 
 private:
+  /// Of a sample with one, at most sequenceLength().
+  uint64_t prefixTokens(uint64_t sample) const;
+
   GptDataset(std::shared_ptr<const IndexedDataset> file,
              const GptDatasetOptions &options, SampleOrder order,
              std::optional<LossMask> mask)

@@ -69,6 +69,9 @@ public:
   /// token is learned.
   virtual std::optional<LossMaskHead> lossMask() const { return {}; }
 
+  /// Whether the tokens before the first that is learned see each other.
+  virtual bool hasPrefixes() const { return false; }
+
   /// Sets `learned`, as many as read() fills tokens, to 1 for tokens that are
   /// learned and 0 for others.
   virtual Status readLearned(uint64_t sample, std::span<uint8_t> learned) const;

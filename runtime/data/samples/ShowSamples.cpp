@@ -42,7 +42,7 @@ struct ShownSample {
   uint64_t number;
   std::vector<SampleSegment> segments;
   std::vector<int32_t> tokens;
-  std::vector<uint8_t> learned; ///< Of conversations, one a token.
+  std::vector<uint8_t> learned; ///< One a token, where some are not.
   /// Of masked tokens, whose `tokens` are without padding.
   std::vector<int32_t> labels, types;
   bool isSwapped = false;
@@ -220,7 +220,7 @@ Status data::showSamples(const SampleSource &source, const ShowOptions &options,
                            std::to_string(options.range.end));
   ShownSample sample;
   sample.tokens.resize(source.sequenceLength() + 1);
-  if (source.lossMask())
+  if (source.lossMask() || source.hasPrefixes())
     sample.learned.resize(sample.tokens.size());
   for (sample.number = options.range.begin; sample.number < options.range.end;
        ++sample.number) {

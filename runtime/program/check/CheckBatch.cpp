@@ -77,7 +77,8 @@ public:
     checkSteps();
     checkReruns();
     if (!faults.full()) // Else nobody has looked at all that it walks over.
-      checkDocuments(), checkMaskedLm(), checkClassification(), checkSpans();
+      checkDocuments(), checkMaskedLm(), checkPrefixes(), checkClassification(),
+          checkSpans();
     for (auto part = boxes.begin(); part != boxes.end(); ++part) {
       const BatchPart &of = part->first;
       std::string fault = coverFault(of, part->second);
@@ -174,7 +175,7 @@ private:
           "of");
     bool masks = documents.mask_loss() || training.has_masked_lm() ||
                  training.has_span_corruption() ||
-                 training.has_classification();
+                 training.has_classification() || training.has_prefix_lm();
     if (named.contains("label_count") != masks)
       add(masks ? "masks labels, of which no entry takes in how many are left"
                 : "masks no labels, and an entry takes in how many are left");
@@ -206,12 +207,34 @@ private:
     std::set<std::string> named = inputsOfTraining();
     bool isFramed = training.has_masked_lm() || training.has_classification();
     for (const char *input : {"token_types", "key_counts", "sentence_labels"})
-      if (named.contains(input) && !isFramed)
+      if (named.contains(input) && !isFramed &&
+          !(training.has_prefix_lm() && input == std::string("key_counts")))
         add(std::string("is not there, and an entry takes in '") + input + "'");
     if (named.contains("sentence_labels") != masked.sentence_order())
       add(masked.sentence_order()
               ? "has texts swapped, of which no entry takes in the labels"
               : "swaps no texts, and an entry takes in the labels");
+  }
+
+  /// Prefixes are shares of a sequence, of which an entry takes in how many
+  /// tokens each sees.
+  void checkPrefixes() {
+    const program::TrainingInfo &training = program.training();
+    const auto &prefix = training.prefix_lm();
+    auto add = [&](const std::string &text) {
+      faults.add(ProgramRule::Batch, "training.prefix_lm", text);
+    };
+    if (!training.has_prefix_lm())
+      return;
+    if (!(0 <= prefix.least_share() &&
+          prefix.least_share() <= prefix.most_share() &&
+          prefix.most_share() <= 1))
+      add("has shares that are not between 0 and 1, the least one first");
+    if (!inputsOfTraining().contains("key_counts"))
+      add("has prefixes, of which no entry takes in the 'key_counts'");
+    if (training.has_masked_lm() || training.has_span_corruption() ||
+        training.has_classification())
+      add("is there, and so are samples of another kind");
   }
 
   /// What labelled texts are framed with are tokens.
