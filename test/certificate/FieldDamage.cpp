@@ -254,6 +254,8 @@ const char *hocket::test::harmlessReason(const std::string &field) {
         "TrainingInfo.MaskedLm.sep_token",
         "TrainingInfo.MaskedLm.short_sequence_probability",
         "TrainingInfo.MaskedLm.whole_words",
+        "TrainingInfo.PrefixLm.least_share",
+        "TrainingInfo.PrefixLm.most_share",
         "TrainingInfo.append_eod_mask",
         "TrainingInfo.clip_norm",
         "TrainingInfo.data_split",

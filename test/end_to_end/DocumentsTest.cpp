@@ -72,6 +72,12 @@ std::vector<PlanCase> casesOfDocuments() {
   add(relativeBert, densePlans(),
       {"Dp3Zero3", "Tp4Sp", "Interleaved", "ZeroBubbleH2", "Selective"});
   add(relativeBert, contextPlans(), {"Cp2", "Cp4Ring", "Dp2Cp2AllToAll"});
+  add(prefixed, inMicrobatches, {});
+  add(prefixed, densePlans(),
+      {"Dp3Zero3", "Tp4Sp", "Interleaved", "ZeroBubbleH2", "DualPipeV",
+       "Selective", "Auto", "Pp2Dp2Tp2Chunks"});
+  add(prefixed, contextPlans(), {});
+  add(relativePrefixed, dropoutPlans(), {});
   add(twoStacks, inMicrobatches, {});
   add(twoStacks, densePlans(),
       {"Dp4", "Dp3Zero3", "Tp4Sp", "Selective", "Uniform2", "Block1Zero3",

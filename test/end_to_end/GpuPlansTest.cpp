@@ -144,6 +144,8 @@ std::vector<Kind> kinds() {
       {&relative, dropoutPlans(), {"Dp2Tp2Full", "Cp2AllToAll"}},
       {&relativeOnDocuments, contextPlans(), {"Cp4Ring"}},
       {&relativeBert, densePlans(), {"Pp2Dp2Tp2"}},
+      {&prefixed, contextPlans(), {"Cp2AllToAll", "Pp2Cp2Ring"}},
+      {&relativePrefixed, dropoutPlans(), {"Dp2Tp2Full"}},
       {&twoStacks, densePlans(), {"Dp2Zero3", "Tp2Sp"}},
       {&twoStacksWithDropout, dropoutPlans(), {"Dp2Tp2Full"}},
       {&bert, densePlans(), {"Pp2Dp2Tp2", "Dp2Zero3"}},

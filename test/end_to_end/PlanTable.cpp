@@ -176,6 +176,13 @@ const ModelRow test::bertChoices = {
     "", FRAMED};
 const ModelRow test::relativeBert = {
     "RelativeBert", RELATIVE "attention_mask: BIDIRECTIONAL ", "", MASKED};
+const ModelRow test::prefixed = {
+    "Prefix", LLAMA "kv_heads: 2 ffn: 50 attention_mask: PREFIX ", "",
+    "prefix_lm { least_share: 0.1 most_share: 0.9 } "};
+const ModelRow test::relativePrefixed = {
+    "RelativePrefix",
+    RELATIVE "attention_mask: PREFIX dropout { attention: 0.1 } ", "",
+    "prefix_lm { } "};
 // Both sequences have padding.
 #define SPANS                                                                  \
   "span_corruption { noise_density: 0.3 mean_span_length: 2 sentinels: 20 } "  \

@@ -66,6 +66,8 @@ extern const ModelRow bert, bertWithDropout;
 extern const ModelRow bertClasses, bertClassesWithDropout, bertChoices;
 /// The same without types of tokens, positions being distances.
 extern const ModelRow relativeBert;
+/// Tokens of a prefix see each other, and what is behind it is learned.
+extern const ModelRow prefixed, relativePrefixed;
 
 /// An encoder before the decoder, trained on corrupted spans; with dropout.
 extern const ModelRow twoStacks, twoStacksWithDropout;

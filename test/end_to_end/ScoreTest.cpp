@@ -94,6 +94,11 @@ TEST_F(ScoredPlans, OfAMixtureAgree) {
   expectSameScores(experts, expertPlans());
 }
 
+/// What is before the tokens that are asked about is their prefix.
+TEST_F(ScoredPlans, BehindPrefixesAgree) {
+  expectSameScores(prefixed, contextPlans());
+}
+
 /// No kernel's sums depend on how many rows there are, or on what is in them.
 TEST_F(ScoredPlans, DoNotDependOnTheBatch) {
   for (const ModelRow *model : {&gpt, &llama, &sliding, &experts})

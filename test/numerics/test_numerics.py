@@ -194,8 +194,8 @@ class NumericsTest(AgainstReference):
 
 
 class EvaluationTest(AgainstReference):
-    """Of corrupted spans: their samples have as many labels each, so that the loss
-    over those of a step is that of the step."""
+    """Of samples that mask labels: the loss over those of a step is that of the
+    step."""
 
     name = ""
 
@@ -253,7 +253,7 @@ def load_tests(loader, _standard, _pattern):
     for name in training.models():
         case = type(name, (NumericsTest,), {"name": name})
         suite.addTests(loader.loadTestsFromTestCase(case))
-    for name in ("t5", "t5_gated"):
+    for name in ("prefix", "t5", "t5_gated"):
         case = type(f"{name}_evaluation", (EvaluationTest,), {"name": name})
         suite.addTests(loader.loadTestsFromTestCase(case))
     for name, recipe in training.FP8_MODELS:

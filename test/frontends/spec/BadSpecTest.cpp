@@ -117,6 +117,14 @@ const BadText badTexts[] = {
      "a.textproto:2:1: S18: plan.layers_per_stage has 2 entries; write one for "
      "each of the 1 stages (pipeline_parallel * virtual_stages)"},
     {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 "
+     "attention_mask: PREFIX }\n"
+     "training { prefix_lm { least_share: 0.5 most_share: 0.25 }\n"
+     "  data { eod_token: 3 } }",
+     "a.textproto:3:10: S120: a sequence has one prefix, and not one of each "
+     "document; leave eod_token out\n"
+     "a.textproto:2:24: S121: least_share is 0.5, above most_share (0.25); "
+     "write at most that"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 "
      "attention_mask: BIDIRECTIONAL\n  token_types: 1 sliding_window: 3 }\n"
      "training { masked_lm { cls_token: 1 sep_token: 2\n"
      "    mask_token: 9 pad_token: 2 mask_share: 0.5 random_share: 0.75 }\n"
@@ -525,6 +533,17 @@ const BadOverride badOverrides[] = {
     {"training.masked_lm={}",
      "S80: masked tokens are learned from both sides; write "
      "model.attention_mask: BIDIRECTIONAL, or leave training.masked_lm out"},
+    {"training.prefix_lm={}",
+     "S120: tokens see no prefix under another mask; write "
+     "model.attention_mask: PREFIX, or leave prefix_lm out"},
+    {"model={layers: 2 hidden: 8 heads: 2 max_positions: 8 vocab_size: 200 "
+     "attention_mask: PREFIX sliding_window: 4}",
+     "S120: a window is of tokens before a token; leave sliding_window out, or "
+     "write attention_mask: CAUSAL"},
+    {"model={layers: 2 hidden: 8 heads: 2 max_positions: 8 vocab_size: 200 "
+     "attention_mask: PREFIX position: ALIBI}",
+     "S92: position: ALIBI tells how far before a token another is; write "
+     "attention_mask: CAUSAL, or another position"},
     {"model.token_types=2",
      "S83: samples of next tokens have tokens of one kind; leave token_types "
      "out, or write attention_mask: BIDIRECTIONAL"},
