@@ -9,6 +9,7 @@
 #include "base/Format.h"
 #include "base/TemporaryName.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -111,6 +112,22 @@ Status hocket::makeDirectories(const std::string &path) {
   if (!std::filesystem::is_directory(path, error))
     return invalidArgument(path + ": exists and is not a folder");
   return okStatus();
+}
+
+StatusOr<std::vector<std::string>>
+hocket::filesBelow(const std::string &folder,
+                   const std::vector<std::string> &extensions) {
+  std::error_code error;
+  std::vector<std::string> files;
+  for (std::filesystem::recursive_directory_iterator next(folder, error), end;
+       !error && next != end; next.increment(error))
+    if (next->is_regular_file(error) &&
+        std::ranges::count(extensions, next->path().extension().string()))
+      files.push_back(next->path().string());
+  if (error)
+    return notFound(folder + ": " + error.message());
+  std::ranges::sort(files);
+  return files;
 }
 
 Status hocket::writeFileAtomically(const std::string &path,

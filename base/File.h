@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hocket {
 
@@ -34,6 +35,12 @@ Status writeFileAtomically(const std::string &path, std::string_view bytes);
 
 /// Makes the directory and its parents; fine if it exists.
 Status makeDirectories(const std::string &path);
+
+/// The regular files below `folder`, however deep, whose names end in one of
+/// `extensions` (".txt"), sorted. NotFound if it cannot be read.
+StatusOr<std::vector<std::string>>
+filesBelow(const std::string &folder,
+           const std::vector<std::string> &extensions);
 
 /// The message of an errno value, e.g. "No such file or directory".
 std::string errnoMessage(int error);

@@ -6,35 +6,28 @@
 
 #include "runtime/data/ClassFile.h"
 
-#include "base/File.h"
+#include "runtime/data/SideFile.h"
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
-#include <filesystem>
 #include <string_view>
 
 using namespace hocket;
 using namespace hocket::data;
 
-static_assert(std::endian::native == std::endian::little);
-
-static constexpr std::string_view magic = "HKTCLSS1";
-static constexpr uint64_t headBytes = 40, leastNames = 2, mostNames = 1 << 16;
+static constexpr SideFileKind classKind{.extension = ".classes",
+                                        .magic = "HKTCLSS1",
+                                        .numbers = 4,
+                                        .purpose = "for a file of classes",
+                                        .foreign = "is no file of classes"};
+static constexpr uint64_t leastNames = 2, mostNames = 1 << 16;
 static constexpr uint64_t mostNameBytes = uint64_t(1) << 24;
 
 std::string data::classFilePath(const std::string &prefix) {
-  return prefix + ".classes";
+  return sideFilePath(prefix, classKind);
 }
 
 Status data::removeClassFile(const std::string &prefix) {
-  std::error_code error;
-  std::filesystem::remove(classFilePath(prefix), error);
-  if (error)
-    return invalidArgument(classFilePath(prefix) +
-                           ": cannot be removed: " + error.message());
-  return okStatus();
+  return removeSideFile(prefix, classKind);
 }
 
 /// The lines of `text`; none if it does not end with a line.
@@ -52,48 +45,36 @@ static std::vector<std::string> linesOf(std::string_view text) {
 
 StatusOr<std::optional<DocumentClasses>>
 data::readClassFile(const std::string &prefix, uint64_t documents) {
-  std::string path = classFilePath(prefix);
-  std::error_code error;
-  if (!std::filesystem::exists(path, error))
+  HOCKET_ASSIGN_OR_RETURN(auto side, SideFile::open(prefix, classKind));
+  if (!side)
     return std::optional<DocumentClasses>();
-  auto wrong = [&](const std::string &what) {
-    return dataLoss(path + ": " + what);
-  };
-  HOCKET_ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::open(path));
-  std::array<uint8_t, headBytes> head;
-  if (file.size() < headBytes)
-    return wrong("is too short for a file of classes");
-  HOCKET_RETURN_IF_ERROR(file.read(0, head.data(), head.size()));
-  if (std::memcmp(head.data(), magic.data(), magic.size()) != 0)
-    return wrong("is no file of classes");
-  std::array<uint64_t, 4> numbers;
-  std::memcpy(numbers.data(), head.data() + magic.size(), sizeof(numbers));
-  auto [ofDocuments, count, choices, nameBytes] = numbers;
-  if (ofDocuments != documents)
-    return wrong("is of " + std::to_string(ofDocuments) + " documents, and " +
-                 prefix + ".idx has " + std::to_string(documents) +
-                 "; prepare the data again");
+  HOCKET_RETURN_IF_ERROR(side->checkCount(documents, "documents", ".idx"));
+  const RandomAccessFile &file = side->file();
+  uint64_t count = side->numbers()[1], choices = side->numbers()[2];
+  uint64_t nameBytes = side->numbers()[3];
   if (count < leastNames || count > mostNames || nameBytes > mostNameBytes ||
       (choices != 0 && choices != count))
-    return wrong("has numbers that do not go together");
-  if (file.size() != headBytes + nameBytes + 2 * documents)
-    return wrong("has another size than the classes of " +
-                 std::to_string(documents) + " documents");
+    return side->wrong("has numbers that do not go together");
+  if (file.size() != classKind.headBytes() + nameBytes + 2 * documents)
+    return side->wrong("has another size than the classes of " +
+                       std::to_string(documents) + " documents");
   std::string names(nameBytes, '\0');
-  HOCKET_RETURN_IF_ERROR(file.read(headBytes, names.data(), names.size()));
+  HOCKET_RETURN_IF_ERROR(
+      file.read(classKind.headBytes(), names.data(), names.size()));
   DocumentClasses classes;
   classes.names = linesOf(names);
   classes.areChoices = choices != 0;
   if (classes.names.size() != count)
-    return wrong("has not as many names as classes");
+    return side->wrong("has not as many names as classes");
   classes.labels.resize(documents);
-  HOCKET_RETURN_IF_ERROR(file.read(headBytes + nameBytes, classes.labels.data(),
+  HOCKET_RETURN_IF_ERROR(file.read(classKind.headBytes() + nameBytes,
+                                   classes.labels.data(),
                                    2 * classes.labels.size()));
   for (size_t d = 0; d < classes.labels.size(); ++d)
     if (classes.labels[d] >= count)
-      return wrong("document " + std::to_string(d) + " is of class " +
-                   std::to_string(classes.labels[d]) + ", of " +
-                   std::to_string(count));
+      return side->wrong("document " + std::to_string(d) + " is of class " +
+                         std::to_string(classes.labels[d]) + ", of " +
+                         std::to_string(count));
   return std::optional<DocumentClasses>(std::move(classes));
 }
 
@@ -110,13 +91,12 @@ Status data::writeClassFile(const std::string &prefix,
   if (count < leastNames || count > mostNames || names.size() > mostNameBytes)
     return invalidArgument("there are 2 to 65536 classes, not " +
                            std::to_string(count));
-  std::array<uint64_t, 4> numbers = {classes.labels.size(), count,
-                                     classes.areChoices ? count : 0,
-                                     names.size()};
-  HOCKET_ASSIGN_OR_RETURN(AtomicFile file,
-                          AtomicFile::create(classFilePath(prefix)));
-  HOCKET_RETURN_IF_ERROR(file.append(magic));
-  HOCKET_RETURN_IF_ERROR(file.append(numbers.data(), sizeof(numbers)));
+  HOCKET_ASSIGN_OR_RETURN(
+      AtomicFile file,
+      createSideFile(prefix, classKind,
+                     std::array<uint64_t, classKind.numbers>{
+                         classes.labels.size(), count,
+                         classes.areChoices ? count : 0, names.size()}));
   HOCKET_RETURN_IF_ERROR(file.append(names));
   HOCKET_RETURN_IF_ERROR(
       file.append(classes.labels.data(), 2 * classes.labels.size()));

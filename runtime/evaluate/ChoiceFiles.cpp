@@ -6,6 +6,7 @@
 
 #include "runtime/evaluate/ChoiceFiles.h"
 
+#include "base/File.h"
 #include "base/Format.h"
 #include "base/TextLines.h"
 #include "base/json/JsonObject.h"
@@ -302,15 +303,7 @@ static Status readRacePassage(const SourceText &file,
 
 static Status readRaceFolder(const std::string &path,
                              std::vector<ChoiceItem> &items) {
-  std::error_code error;
-  std::vector<std::string> files;
-  for (fs::recursive_directory_iterator next(path, error), end;
-       !error && next != end; next.increment(error))
-    if (next->is_regular_file(error) && next->path().extension() == ".txt")
-      files.push_back(next->path().string());
-  if (error)
-    return notFound(path + ": " + error.message());
-  std::sort(files.begin(), files.end());
+  HOCKET_ASSIGN_OR_RETURN(auto files, filesBelow(path, {".txt"}));
   for (const std::string &name : files) {
     HOCKET_ASSIGN_OR_RETURN(SourceText file, SourceText::read(name));
     HOCKET_RETURN_IF_ERROR(readRacePassage(file, items));

@@ -171,3 +171,16 @@ TEST_F(FileTest, JsonLinesKeepEveryDigit) {
             "{\"loss\":null,\"bad\":\"\xef\xbf\xbd\"}\n"
             "{\"step\":2}\n");
 }
+
+TEST_F(FileTest, FilesBelowAFolderAreSorted) {
+  fs::create_directories(at("b/c.txt")); // A folder is no file.
+  for (const char *name : {"b/2.txt", "a.txt", "b/c.txt/1.json", "x.md"})
+    ASSERT_TRUE(writeFileAtomically(at(name), "").ok());
+  auto files = filesBelow(folder, {".txt", ".json"});
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  EXPECT_EQ(*files, (std::vector<std::string>{at("a.txt"), at("b/2.txt"),
+                                              at("b/c.txt/1.json")}));
+  EXPECT_EQ(*filesBelow(folder, {".png"}), std::vector<std::string>());
+  EXPECT_EQ(filesBelow(at("none"), {".txt"}).status().code(),
+            StatusCode::NotFound);
+}

@@ -24,9 +24,6 @@ static constexpr uint64_t frameTokens = 3;
 
 static Status checkOptions(const GptDatasetOptions &options) {
   const ClassOptions &classes = *options.classes;
-  if (options.seed > 0xffffffffu)
-    return invalidArgument("expected a data seed below 4294967296, found " +
-                           std::to_string(options.seed));
   if (options.sequenceLength < frameTokens + 2 ||
       options.sequenceLength > 1u << 30)
     return invalidArgument("a sample of labelled texts has 5 to 2^30 tokens, "
@@ -69,6 +66,7 @@ StatusOr<std::unique_ptr<ClassDataset>>
 ClassDataset::create(std::shared_ptr<const IndexedDataset> file,
                      const GptDatasetOptions &options, Split split,
                      uint64_t samples) {
+  HOCKET_RETURN_IF_ERROR(checkSeed(options.seed));
   HOCKET_RETURN_IF_ERROR(checkOptions(options));
   HOCKET_ASSIGN_OR_RETURN(auto classes,
                           readClassFile(file->prefix(), file->documents()));
@@ -181,15 +179,7 @@ ClassDataset::textsOf(const Place &place) const {
 }
 
 Status ClassDataset::readFramed(uint64_t sample, FramedSample &out) const {
-  HOCKET_RETURN_IF_ERROR(checkSample(sample));
-  if (out.tokens.size() != options.sequenceLength ||
-      out.labels.size() != out.tokens.size() ||
-      out.types.size() != out.tokens.size())
-    return internalError("a sample needs room for " +
-                         std::to_string(options.sequenceLength) + " tokens");
-  std::ranges::fill(out.tokens, frame.pad);
-  std::ranges::fill(out.labels, -1);
-  std::ranges::fill(out.types, 0);
+  HOCKET_RETURN_IF_ERROR(beginFramed(sample, frame.pad, out));
   out.tokens[0] = frame.cls;
   out.length = 1;
   out.isSwapped = false;

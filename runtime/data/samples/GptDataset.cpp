@@ -15,9 +15,6 @@ using namespace hocket;
 using namespace hocket::data;
 
 static Status checkOptions(const GptDatasetOptions &options) {
-  if (options.seed > 0xffffffffu)
-    return invalidArgument("expected a data seed below 4294967296, found " +
-                           std::to_string(options.seed));
   if (options.vocabularySize == 0 || options.vocabularySize > 1ull << 31)
     return invalidArgument(
         "expected a vocabulary of 1 to 2147483648 entries, found " +
@@ -29,6 +26,7 @@ StatusOr<std::unique_ptr<GptDataset>>
 GptDataset::create(std::shared_ptr<const IndexedDataset> file,
                    const GptDatasetOptions &options, Split split,
                    uint64_t samples) {
+  HOCKET_RETURN_IF_ERROR(checkSeed(options.seed));
   HOCKET_RETURN_IF_ERROR(checkOptions(options));
   HOCKET_ASSIGN_OR_RETURN(std::optional<LossMask> mask,
                           LossMask::open(file->prefix(), file->tokens()));

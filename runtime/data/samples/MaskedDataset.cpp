@@ -24,9 +24,6 @@ static constexpr uint64_t frameTokens = 3;
 //===----------------------------------------------------------------------===//
 
 static Status checkMasked(const GptDatasetOptions &options) {
-  if (options.seed > 0xffffffffu)
-    return invalidArgument("expected a data seed below 4294967296, found " +
-                           std::to_string(options.seed));
   if (options.sequenceLength < frameTokens + 2 ||
       options.sequenceLength > 1u << 30)
     return invalidArgument("a sample of masked tokens has 5 to 2^30 tokens, "
@@ -53,6 +50,7 @@ StatusOr<std::unique_ptr<MaskedDataset>>
 MaskedDataset::create(std::shared_ptr<const IndexedDataset> file,
                       const GptDatasetOptions &options, Split split,
                       uint64_t samples) {
+  HOCKET_RETURN_IF_ERROR(checkSeed(options.seed));
   HOCKET_RETURN_IF_ERROR(checkMasked(options));
   WordContinuations continues;
   if (options.masked->wholeWords) {
@@ -203,12 +201,7 @@ void MaskedDataset::mask(RandomState &random, uint32_t target,
 }
 
 Status MaskedDataset::readFramed(uint64_t sample, FramedSample &out) const {
-  HOCKET_RETURN_IF_ERROR(checkSample(sample));
-  if (out.tokens.size() != options.sequenceLength ||
-      out.labels.size() != out.tokens.size() ||
-      out.types.size() != out.tokens.size())
-    return internalError("a masked sample needs room for " +
-                         std::to_string(options.sequenceLength) + " tokens");
+  HOCKET_RETURN_IF_ERROR(beginFramed(sample, masked.pad, out));
   const SentenceSample &from = samples[sample];
   HOCKET_ASSIGN_OR_RETURN(Sentences sentences, sentencesOf(from));
   RandomState random(uint32_t(options.seed + sample));
@@ -223,9 +216,6 @@ Status MaskedDataset::readFramed(uint64_t sample, FramedSample &out) const {
     std::swap(a, b);
   truncate(a, b, from.target, random);
 
-  std::ranges::fill(out.tokens, masked.pad);
-  std::ranges::fill(out.labels, -1);
-  std::ranges::fill(out.types, 0);
   auto at = out.tokens.begin();
   *at++ = masked.cls;
   at = std::ranges::copy(a, at).out;

@@ -11,6 +11,13 @@
 using namespace hocket;
 using namespace hocket::data;
 
+Status SampleSource::checkSeed(uint64_t seed) {
+  if (seed <= 0xffffffffu)
+    return okStatus();
+  return invalidArgument("expected a data seed below 4294967296, found " +
+                         std::to_string(seed));
+}
+
 Status SampleSource::checkSample(uint64_t sample) const {
   if (sample < size())
     return okStatus();
@@ -33,6 +40,20 @@ Status SampleSource::readFramed(uint64_t sample, FramedSample &) const {
 Status SampleSource::readSpans(uint64_t sample, SpanSample &) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
   return internalError("these samples have no corrupted spans");
+}
+
+Status SampleSource::beginFramed(uint64_t sample, int32_t pad,
+                                 FramedSample &out) const {
+  HOCKET_RETURN_IF_ERROR(checkSample(sample));
+  uint64_t length = sequenceLength();
+  if (out.tokens.size() != length || out.labels.size() != length ||
+      out.types.size() != length)
+    return internalError("a sample needs room for " + std::to_string(length) +
+                         " tokens");
+  std::ranges::fill(out.tokens, pad);
+  std::ranges::fill(out.labels, -1);
+  std::ranges::fill(out.types, 0);
+  return okStatus();
 }
 
 Status SampleSource::readFramedTokens(uint64_t sample, int32_t pad,

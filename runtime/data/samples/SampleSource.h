@@ -101,8 +101,15 @@ public:
   segments(uint64_t sample) const = 0;
 
 protected:
+  /// InvalidArgument unless NumPy takes `seed`: it is below 2^32.
+  static Status checkSeed(uint64_t seed);
+
   /// InvalidArgument, naming the range, unless `sample` is below size().
   Status checkSample(uint64_t sample) const;
+
+  /// Fills `out` with `pad`, no labels and types of 0, for readFramed(). Fails
+  /// if `sample` does not exist, and with Internal if `out` has not the room.
+  Status beginFramed(uint64_t sample, int32_t pad, FramedSample &out) const;
 
   /// read() of samples that readFramed() reads: their tokens, then `pad`.
   Status readFramedTokens(uint64_t sample, int32_t pad,

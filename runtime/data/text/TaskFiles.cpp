@@ -6,6 +6,7 @@
 
 #include "runtime/data/text/TaskFiles.h"
 
+#include "base/File.h"
 #include "base/Format.h"
 #include "base/TextLines.h"
 #include "base/json/JsonObject.h"
@@ -251,17 +252,9 @@ static StatusOr<std::vector<std::string>> passagesIn(const std::string &path) {
   std::error_code error;
   if (!fs::is_directory(path, error))
     return std::vector<std::string>{path};
-  std::vector<std::string> files;
-  for (fs::recursive_directory_iterator next(path, error), end;
-       !error && next != end; next.increment(error))
-    if (next->is_regular_file(error) && (next->path().extension() == ".txt" ||
-                                         next->path().extension() == ".json"))
-      files.push_back(next->path().string());
-  if (error)
-    return notFound(path + ": " + error.message());
+  HOCKET_ASSIGN_OR_RETURN(auto files, filesBelow(path, {".txt", ".json"}));
   if (files.empty())
     return invalidArgument(path + ": no passage (.txt or .json) is in it");
-  std::ranges::sort(files);
   return files;
 }
 
