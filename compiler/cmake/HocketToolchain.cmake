@@ -48,14 +48,18 @@ find_package(GTest REQUIRED)
 find_package(ICU REQUIRED COMPONENTS uc)
 find_package(Threads REQUIRED)
 
-# What compresses training data. LLVM's package may have found zstd already.
+# What compresses training data, texts and images. LLVM's package may have found
+# zstd already.
 find_package(ZLIB)
+find_package(PNG)
+find_package(JPEG)
 find_package(LibLZMA)
 if(NOT TARGET zstd::libzstd_shared)
   find_package(zstd QUIET CONFIG)
 endif()
 foreach(library ZLIB::ZLIB=zlib1g-dev LibLZMA::LibLZMA=liblzma-dev
-                zstd::libzstd_shared=libzstd-dev)
+                zstd::libzstd_shared=libzstd-dev PNG::PNG=libpng-dev
+                JPEG::JPEG=libjpeg62-turbo-dev)
   string(REPLACE "=" ";" library ${library})
   list(POP_FRONT library target package)
   if(NOT TARGET ${target})

@@ -13,6 +13,7 @@
 #include "runtime/data/IndexedDataset.h"
 #include "runtime/data/LossMask.h"
 #include "runtime/data/WordFile.h"
+#include "runtime/data/images/Pixels.h"
 #include "runtime/data/text/InputStream.h"
 #include "runtime/megatron/Model.h"
 #include "runtime/program/check/ProgramCheck.h"
@@ -254,6 +255,20 @@ static void readWords(std::string_view bytes) {
   require(again.ok() && *again == *words, "what was written is read again");
 }
 
+/// Up to a million pixels: a short file can have many.
+static void readImage(std::string_view bytes) {
+  data::ImageLimits limits;
+  limits.pixels = uint64_t(1) << 20;
+  auto image = data::decodeImage(bytes, limits);
+  if (!image.ok())
+    return;
+  require(image->pixels.size() == image->width * image->height * 3,
+          "an image has the pixels of its size");
+  constexpr uint64_t size = 8;
+  require(data::resizeAndCrop(*image, size).size() == size * size * 3,
+          "an image can be cropped");
+}
+
 static void readAdapterConfig(std::string_view bytes) {
   std::string path = asFile("adapter_config.json", bytes);
   (void)checkpoint::readAdapterConfig(parentOf(path), "llama");
@@ -287,5 +302,6 @@ void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
   targets["chat-template"] = renderTemplate;
   targets["loss-mask"] = readLossMask;
   targets["words"] = readWords;
+  targets["image"] = readImage;
   targets["adapter-config"] = readAdapterConfig;
 }

@@ -87,6 +87,7 @@ class Seeds:
         self.texts()
         self.tokenizers()
         self.compressed()
+        self.images()
         self.programs()
         self.weights()
         self.megatron()
@@ -131,6 +132,11 @@ class Seeds:
         data = self.folder / "poem"
         self.must("data", "prepare", poem, "-o", data, "--tokenizer", trained)
         self.add("idx", self.folder.glob("poem_*.idx"))
+
+    def images(self):
+        golden = (ROOT / "test/runtime/data/golden/images.txt").read_text()
+        lines = [line.split() for line in golden.splitlines()]
+        self.add("image", [bytes.fromhex(w[2]) for w in lines if w[0] == "image"])
 
     def compressed(self):
         text = (self.folder / "poem.txt").read_bytes()
