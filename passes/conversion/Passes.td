@@ -47,13 +47,16 @@ def ConvertDistToPipe : Pass<"convert-dist-to-pipe", "::mlir::ModuleOp"> {
     Replaces `xf.step` by a `pipe.fragment` for each of its functions and a
     `pipe.schedule` for each entry that the runtime has. With one stage, 1F1B
     is a forward and a backward in turn for each microbatch, then the update.
+    What functions are given, and how devices hold it, moves from attributes of
+    their arguments into the fragments.
 
     ```mlir
     xf.step microbatches(2) forward(@f) backward(@b) update(@u) evaluate(@e)
     ```
     becomes
     ```mlir
-    pipe.fragment F @f stage 0 chunk 0
+    pipe.fragment F @f(host "tokens", host "labels") -> (kept, kept) stage 0 chunk 0
+    pipe.fragment B @b(F argument 0, F argument 1, F result 1) stage 0 chunk 0
     ...
     pipe.schedule "train_step" rank 0 microbatches 2 slots 1 [F, B, F, B, U]
     ```

@@ -18,29 +18,30 @@ static Operation *endOf(func::FuncOp function) {
   return function.front().getTerminator();
 }
 
+SavedAttr FragmentPair::savedOf(unsigned index) const {
+  FragmentOp taker = backwardFragment;
+  auto saved = dyn_cast<SavedAttr>(taker.getSources()[index]);
+  return saved && saved.getKind() == FragmentKind::Forward ? saved
+                                                           : SavedAttr();
+}
+
 int64_t FragmentPair::resultOf(unsigned index) const {
-  func::FuncOp taker = backward, maker = forward;
-  if (isCut) {
-    auto saved = taker.getArgAttrOfType<SavedAttr>(index, "pipe.saved");
-    return saved && saved.getKind() == FragmentKind::Forward ? saved.getIndex()
-                                                             : -1;
-  }
-  int64_t own = maker.getNumArguments();
-  return static_cast<int64_t>(index) < own
-             ? -1
-             : static_cast<int64_t>(index) - own + 1; // Behind the loss.
+  SavedAttr saved = savedOf(index);
+  return saved && saved.getEnd() == FragmentEnd::Result ? saved.getIndex() : -1;
 }
 
 Value FragmentPair::sourceOf(BlockArgument argument) const {
   func::FuncOp maker = forward;
-  unsigned index = argument.getArgNumber();
-  if (!isCut && index < maker.getNumArguments())
-    return maker.getArgument(index);
-  int64_t result = resultOf(index);
-  Operation *end = endOf(forward);
-  if (result < 0 || result >= static_cast<int64_t>(end->getNumOperands()))
+  SavedAttr saved = savedOf(argument.getArgNumber());
+  if (!saved)
     return {};
-  return end->getOperand(result);
+  int64_t index = saved.getIndex();
+  if (saved.getEnd() == FragmentEnd::Argument)
+    return maker.getArgument(index);
+  Operation *end = endOf(forward);
+  if (index < 0 || index >= static_cast<int64_t>(end->getNumOperands()))
+    return {};
+  return end->getOperand(index);
 }
 
 BlockArgument FragmentPair::findKept(Value value) const {
@@ -49,6 +50,12 @@ BlockArgument FragmentPair::findKept(Value value) const {
     if (sourceOf(argument) == value)
       return argument;
   return {};
+}
+
+static ArrayAttr with(ArrayAttr all, Attribute another) {
+  SmallVector<Attribute> longer(all.getValue());
+  longer.push_back(another);
+  return ArrayAttr::get(all.getContext(), longer);
 }
 
 BlockArgument FragmentPair::keep(Value value) {
@@ -61,12 +68,24 @@ BlockArgument FragmentPair::keep(Value value) {
   unsigned index = backward.getNumArguments();
   backward.insertArgument(index, value.getType(), DictionaryAttr(),
                           value.getLoc());
-  if (isCut)
-    backward.setArgAttr(index, "pipe.saved",
-                        SavedAttr::get(backward.getContext(),
-                                       FragmentKind::Forward,
-                                       FragmentEnd::Result, result));
+  Builder builder(forward.getContext());
+  forwardFragment.setTargetsAttr(
+      with(forwardFragment.getTargets(), builder.getUnitAttr()));
+  backwardFragment.setSourcesAttr(
+      with(backwardFragment.getSources(),
+           SavedAttr::get(builder.getContext(), FragmentKind::Forward,
+                          FragmentEnd::Result, result)));
   return backward.getArgument(index);
+}
+
+/// What `all` has where `dropped` has no bit.
+static SmallVector<Attribute> without(ArrayAttr all,
+                                      const llvm::BitVector &dropped) {
+  SmallVector<Attribute> left;
+  for (auto [i, each] : llvm::enumerate(all))
+    if (!dropped.test(i))
+      left.push_back(each);
+  return left;
 }
 
 void FragmentPair::dropUnused() {
@@ -81,9 +100,13 @@ void FragmentPair::dropUnused() {
     else
       results.reset(result);
   }
-  for (unsigned i = 0; i < results.size(); ++i)
-    if ((!isCut && i == 0) || forward.getResultAttr(i, "pipe.send"))
+  // What is sent stays, and the loss, which the only stage returns first.
+  for (auto [i, target] : llvm::enumerate(forwardFragment.getTargets()))
+    if ((!forwardFragment.getCut() && i == 0) || isa<LinkAttr>(target))
       results.reset(i);
+  Builder builder(forward.getContext());
+  backwardFragment.setSourcesAttr(
+      builder.getArrayAttr(without(backwardFragment.getSources(), arguments)));
   backward.eraseArguments(arguments);
   eraseResults(results);
 }
@@ -94,13 +117,15 @@ void FragmentPair::eraseResults(const llvm::BitVector &dropped) {
   int64_t next = 0;
   for (unsigned i = 0; i < dropped.size(); ++i)
     moved.push_back(dropped.test(i) ? next : next++);
-  if (isCut)
-    for (unsigned i = 0; i < backward.getNumArguments(); ++i)
-      if (int64_t result = resultOf(i); result >= 0)
-        backward.setArgAttr(i, "pipe.saved",
-                            SavedAttr::get(backward.getContext(),
-                                           FragmentKind::Forward,
-                                           FragmentEnd::Result, moved[result]));
+  SmallVector<Attribute> sources(backwardFragment.getSources().getValue());
+  for (unsigned i = 0; i < sources.size(); ++i)
+    if (int64_t result = resultOf(i); result >= 0)
+      sources[i] = SavedAttr::get(forward.getContext(), FragmentKind::Forward,
+                                  FragmentEnd::Result, moved[result]);
+  Builder builder(forward.getContext());
+  backwardFragment.setSourcesAttr(builder.getArrayAttr(sources));
+  forwardFragment.setTargetsAttr(
+      builder.getArrayAttr(without(forwardFragment.getTargets(), dropped)));
   endOf(forward)->eraseOperands(dropped);
   forward.eraseResults(dropped);
 }
@@ -113,15 +138,17 @@ std::vector<FragmentPair> hocket::pipe::findFragmentPairs(ModuleOp module) {
     auto function = symbols.lookup<func::FuncOp>(fragment.getFunction());
     if (!function || function.isExternal())
       continue;
-    if (fragment.getKind() == FragmentKind::Backward)
+    if (fragment.getKind() == FragmentKind::Backward) {
       pair.backward = function;
+      pair.backwardFragment = fragment;
+    }
     if (fragment.getKind() != FragmentKind::Forward)
       continue;
     pair.forward = function;
+    pair.forwardFragment = fragment;
     pair.stage = fragment.getStage();
     pair.chunk = fragment.getChunk();
     pair.rank = fragment.getRank();
-    pair.isCut = fragment.getCut();
   }
   std::vector<FragmentPair> found;
   for (auto &[stage, pair] : pairs)

@@ -6,9 +6,9 @@
 ///
 /// \file
 /// The fragments F and B of a stage. Each argument of B is something that F
-/// returns (a residual), or comes from another stage. Of the only stage which
-/// is which follows from the place: B takes F's arguments, then F's results
-/// behind the loss. Where there are several `pipe.saved` says so.
+/// takes or returns (a residual), or comes from another stage: the sources of
+/// its `pipe.fragment` say which. What is kept or dropped is so in the
+/// functions and in their fragments at once.
 ///
 /// Used between `pipe-split-stages` and `pipe-split-weight-gradient`.
 ///
@@ -30,7 +30,7 @@ class FragmentPair {
 public:
   mlir::func::FuncOp forward, backward;
   int64_t stage = 0, chunk = 0, rank = 0;
-  bool isCut = false; ///< One of several stages.
+  FragmentOp forwardFragment, backwardFragment;
 
   /// The value of forward that argument `argument` of backward is; null for
   /// what comes from another stage.
@@ -47,6 +47,9 @@ public:
   void dropUnused();
 
 private:
+  /// What of forward argument `index` of backward is; null for what comes from
+  /// another stage.
+  SavedAttr savedOf(unsigned index) const;
   /// Which result of forward argument `index` of backward is, or -1.
   int64_t resultOf(unsigned index) const;
   void eraseResults(const llvm::BitVector &dropped);

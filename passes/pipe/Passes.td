@@ -14,9 +14,9 @@ def PipeSplitStages : Pass<"pipe-split-stages", "::mlir::ModuleOp"> {
   let description = [{
     Cuts forward, backward and evaluation at their calls of layers, and gives
     each pipeline rank its part of the update and of the preparation. What
-    crosses from stage to stage becomes a result with `pipe.send` and an
-    argument with `pipe.receive`; what backward needs of forward a result of one
-    and an argument with `pipe.saved` of the other. Ops that depend on nothing
+    crosses from stage to stage becomes a result of one fragment and an argument
+    of the other, with a link between them; what backward needs of forward a
+    result of one that the other names as its source. Ops that depend on nothing
     that flows (rotary tables, constants) are copied to every stage that needs
     them.
 
@@ -30,12 +30,12 @@ def PipeSplitStages : Pass<"pipe-split-stages", "::mlir::ModuleOp"> {
       %1 = call @layer(%0, ...)
       ...
     }
-    pipe.fragment F @forward stage 0 chunk 0
+    pipe.fragment F @forward(host "tokens", host "labels") -> (kept, ...) stage 0 chunk 0
     // becomes, with two pipeline ranks
-    func.func @forward_0(%t {xf.host = #xf.host_input<tokens>}) -> (tensor {pipe.send = #step.link<rank 1 tag 0>}, ...)
-    func.func @forward_1(%l {xf.host = #xf.host_input<labels>}, %0 {pipe.receive = #step.link<rank 0 tag 0>}) -> ...
-    pipe.fragment F @forward_0 stage 0 chunk 0 cut
-    pipe.fragment F @forward_1 stage 1 chunk 0 rank 1 cut
+    func.func @forward_0(%t) -> (tensor, ...)
+    func.func @forward_1(%l, %0) -> ...
+    pipe.fragment F @forward_0(host "tokens") -> (rank 1 tag 0, kept, ...) stage 0 chunk 0 cut
+    pipe.fragment F @forward_1(host "labels", rank 0 tag 0) -> (kept, ...) stage 1 chunk 0 rank 1 cut
     ```
 
     Schedules are left to `pipe-write-schedule`. A plan of one stage changes

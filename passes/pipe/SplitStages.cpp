@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/xf/IR/HostInputs.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/pipe/FlowCut.h"
 #include "passes/pipe/Passes.h"
@@ -41,6 +40,8 @@ private:
   /// Forward's step of a stage is its number, backward's counts from the end.
   unsigned mirrored(unsigned step) const { return stages() - 1 - step; }
 
+  /// The fragment of the whole step; null if it has none of this kind.
+  FragmentOp fragmentOf(FragmentKind kind);
   func::FuncOp functionOf(FragmentKind kind);
   /// Whether there are parameters that are not trained.
   bool trainsSome();
@@ -58,12 +59,13 @@ private:
   void buildTraining(FlowCut &forward, FlowCut &backward);
   /// The fragments of what has no backward; nothing where the step has none.
   LogicalResult buildForwardOnly(FragmentKind kind);
-  /// Adds `cut` to the module as the fragment of `kind` of `stage`.
-  void addFragment(FragmentKind kind, unsigned stage, CutFunction &cut);
-  void markHostArguments(CutFunction &cut);
-  /// Names both ends of what crosses into and out of `cut`; `next` says where
-  /// data goes from here: +1 or -1 stages.
-  void markLinks(CutFunction &cut, unsigned stage, int next, unsigned firstTag);
+  /// Adds `cut` to the module as the fragment of `kind` of `stage`. `sources`
+  /// is where its arguments come from but those that cross, whose tags begin
+  /// with `firstTag`.
+  void addFragment(FragmentKind kind, unsigned stage, CutFunction &cut,
+                   SmallVector<Attribute> sources, unsigned firstTag);
+  /// The sources of what `cut` takes of the whole function of `kind`.
+  SmallVector<Attribute> hostSources(FragmentKind kind, CutFunction &cut);
 
   void eraseWhole();
 
@@ -94,11 +96,17 @@ static StringRef nameOfKind(FragmentKind kind) {
   }
 }
 
-func::FuncOp StageSplitter::functionOf(FragmentKind kind) {
+FragmentOp StageSplitter::fragmentOf(FragmentKind kind) {
   for (FragmentOp fragment : whole)
     if (fragment.getKind() == kind)
-      return symbols.lookup<func::FuncOp>(fragment.getFunction());
+      return fragment;
   return {};
+}
+
+func::FuncOp StageSplitter::functionOf(FragmentKind kind) {
+  FragmentOp fragment = fragmentOf(kind);
+  return fragment ? symbols.lookup<func::FuncOp>(fragment.getFunction())
+                  : func::FuncOp();
 }
 
 bool StageSplitter::trainsSome() {
@@ -235,78 +243,71 @@ LogicalResult StageSplitter::requireResiduals(FlowCut &forwardCut,
 //===----------------------------------------------------------------------===//
 
 void StageSplitter::addFragment(FragmentKind kind, unsigned stage,
-                                CutFunction &cut) {
+                                CutFunction &cut,
+                                SmallVector<Attribute> sources,
+                                unsigned firstTag) {
+  // Data goes to the next stage, or to the one before.
+  int next = kind == FragmentKind::Backward ? -1 : +1;
+  auto link = [&](int64_t other, unsigned tag) {
+    return LinkAttr::get(module.getContext(), plan.shape.rankOf(other), tag);
+  };
+  for (unsigned i = 0; i < cut.received; ++i)
+    sources.push_back(link(static_cast<int64_t>(stage) - next, firstTag + i));
+  SmallVector<Attribute> targets;
+  for (unsigned i = 0; i < cut.sent; ++i)
+    targets.push_back(link(static_cast<int64_t>(stage) + next, nextTag++));
+  targets.resize(cut.function.getNumResults(), builder.getUnitAttr());
+  links += cut.sent;
+
   cut.function.setName((nameOfKind(kind) + "_" + Twine(stage)).str());
   symbols.insert(cut.function, builder.getInsertionPoint());
   builder.setInsertionPointAfter(cut.function);
   builder.create<FragmentOp>(
       module.getLoc(), FragmentKindAttr::get(module.getContext(), kind),
       FlatSymbolRefAttr::get(cut.function.getSymNameAttr()),
+      builder.getArrayAttr(sources), builder.getArrayAttr(targets),
       builder.getI64IntegerAttr(stage),
       builder.getI64IntegerAttr(plan.shape.chunkOf(stage)),
       builder.getI64IntegerAttr(plan.shape.rankOf(stage)),
       builder.getUnitAttr());
 }
 
-void StageSplitter::markHostArguments(CutFunction &cut) {
-  unsigned own = cut.arguments.size() - cut.received;
-  for (unsigned i = 0; i < own; ++i) {
-    auto argument = cast<BlockArgument>(cut.arguments[i]);
-    unsigned index = argument.getArgNumber();
-    // What it is and how ranks hold it stays as it is.
-    auto whole = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    if (DictionaryAttr attributes = whole.getArgAttrDict(index))
-      cut.function.setArgAttrs(i, attributes);
-    if (std::optional<xf::HostInput> input = xf::hostInputOf(whole, index))
-      xf::setHostInput(cut.function, i, *input);
-  }
-}
-
-void StageSplitter::markLinks(CutFunction &cut, unsigned stage, int next,
-                              unsigned firstTag) {
-  auto link = [&](int64_t other, unsigned tag) {
-    return LinkAttr::get(module.getContext(), plan.shape.rankOf(other), tag);
-  };
-  unsigned own = cut.arguments.size() - cut.received;
-  for (unsigned i = 0; i < cut.received; ++i)
-    cut.function.setArgAttr(
-        own + i, "pipe.receive",
-        link(static_cast<int64_t>(stage) - next, firstTag + i));
-  for (unsigned i = 0; i < cut.sent; ++i)
-    cut.function.setResultAttr(
-        i, "pipe.send", link(static_cast<int64_t>(stage) + next, nextTag + i));
-  nextTag += cut.sent;
-  links += cut.sent;
+SmallVector<Attribute> StageSplitter::hostSources(FragmentKind kind,
+                                                  CutFunction &cut) {
+  FragmentOp fragment = fragmentOf(kind);
+  SmallVector<Attribute> sources;
+  for (Value argument : ArrayRef(cut.arguments).drop_back(cut.received))
+    sources.push_back(
+        fragment.getSources()[cast<BlockArgument>(argument).getArgNumber()]);
+  return sources;
 }
 
 void StageSplitter::buildTraining(FlowCut &forwardCut, FlowCut &backwardCut) {
   SmallVector<CutFunction> halves;
   for (unsigned step = 0; step < stages(); ++step)
     halves.push_back(backwardCut.build(step, "backward", {}));
+  SmallVector<SmallVector<Attribute>> saved(stages());
   for (unsigned stage = 0, firstTag = 0; stage < stages(); ++stage) {
     // Forward returns, behind what it sends, what backward takes.
     CutFunction &half = halves[mirrored(stage)];
-    unsigned own = half.arguments.size() - half.received;
     SmallVector<Value> kept;
-    for (Value argument : ArrayRef(half.arguments).take_front(own))
+    for (Value argument : ArrayRef(half.arguments).drop_back(half.received))
       kept.push_back(residualOf(cast<BlockArgument>(argument).getArgNumber()));
     CutFunction cut = forwardCut.build(stage, "forward", kept);
-    for (unsigned i = 0; i < own; ++i)
-      half.function.setArgAttr(
-          i, "pipe.saved",
+    for (unsigned i = 0; i < kept.size(); ++i)
+      saved[mirrored(stage)].push_back(
           SavedAttr::get(module.getContext(), FragmentKind::Forward,
                          FragmentEnd::Result, cut.sent + i));
-    markHostArguments(cut);
     unsigned tag = nextTag;
-    markLinks(cut, stage, +1, firstTag);
+    addFragment(FragmentKind::Forward, stage, cut,
+                hostSources(FragmentKind::Forward, cut), firstTag);
     firstTag = tag;
-    addFragment(FragmentKind::Forward, stage, cut);
   }
   for (unsigned step = 0, firstTag = 0; step < stages(); ++step) {
     unsigned tag = nextTag;
-    markLinks(halves[step], mirrored(step), -1, firstTag);
+    addFragment(FragmentKind::Backward, mirrored(step), halves[step],
+                saved[step], firstTag);
     firstTag = tag;
-    addFragment(FragmentKind::Backward, mirrored(step), halves[step]);
   }
 }
 
@@ -319,11 +320,9 @@ LogicalResult StageSplitter::buildForwardOnly(FragmentKind kind) {
     return failure();
   for (unsigned stage = 0, firstTag = nextTag; stage < stages(); ++stage) {
     CutFunction cut = whole.build(stage, nameOfKind(kind), {});
-    markHostArguments(cut);
     unsigned tag = nextTag;
-    markLinks(cut, stage, +1, firstTag);
+    addFragment(kind, stage, cut, hostSources(kind, cut), firstTag);
     firstTag = tag;
-    addFragment(kind, stage, cut);
   }
   return success();
 }

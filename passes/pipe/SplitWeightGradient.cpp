@@ -124,32 +124,39 @@ void WeightSplitter::splitFragment(FragmentOp fragment) {
   SmallVector<Value> passed;
   std::string name = "weight_" + std::to_string(fragment.getStage());
   func::FuncOp late = buildLatePart(function, split, name);
-  auto savedBefore = [&](Value value) -> Attribute {
+  auto savedBefore = [&](Value value) -> SavedAttr {
     auto argument = dyn_cast<BlockArgument>(value);
-    return argument ? function.getArgAttr(argument.getArgNumber(), "pipe.saved")
-                    : Attribute();
+    return argument ? dyn_cast<SavedAttr>(
+                          fragment.getSources()[argument.getArgNumber()])
+                    : SavedAttr();
   };
   for (Value value : split.kept)
     if (isa<BlockArgument>(value) && !savedBefore(value))
       passed.push_back(value);
   unsigned nextPassed = function.getNumResults();
   unsigned nextValue = nextPassed + passed.size();
-  for (auto [i, value] : llvm::enumerate(split.kept)) {
-    Attribute saved = savedBefore(value);
+  SmallVector<Attribute> sources;
+  for (Value value : split.kept) {
+    SavedAttr saved = savedBefore(value);
     if (!saved)
       saved = SavedAttr::get(
           module.getContext(), FragmentKind::Backward, FragmentEnd::Result,
           isa<BlockArgument>(value) ? nextPassed++ : nextValue++);
-    late.setArgAttr(i, "pipe.saved", saved);
+    sources.push_back(saved);
   }
   keepEarlyPart(function, split, passed);
+  SmallVector<Attribute> targets(fragment.getTargets().getValue());
+  targets.resize(function.getNumResults(), builder.getUnitAttr());
+  fragment.setTargetsAttr(builder.getArrayAttr(targets));
   symbols.insert(late, std::next(Block::iterator(fragment)));
   builder.setInsertionPointAfter(late);
   builder.create<FragmentOp>(
       fragment.getLoc(),
       FragmentKindAttr::get(module.getContext(), FragmentKind::Weight),
-      FlatSymbolRefAttr::get(late.getSymNameAttr()), fragment.getStageAttr(),
-      fragment.getChunkAttr(), fragment.getRankAttr(), builder.getUnitAttr());
+      FlatSymbolRefAttr::get(late.getSymNameAttr()),
+      builder.getArrayAttr(sources), builder.getArrayAttr({}),
+      fragment.getStageAttr(), fragment.getChunkAttr(), fragment.getRankAttr(),
+      builder.getUnitAttr());
   ++fragments;
 }
 

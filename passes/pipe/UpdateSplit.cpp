@@ -264,9 +264,10 @@ LogicalResult UpdateSplitter::split(FragmentKind kind) {
     builder.setInsertionPointAfter(copy);
     builder.create<FragmentOp>(
         module.getLoc(), FragmentKindAttr::get(module.getContext(), kind),
-        FlatSymbolRefAttr::get(copy.getSymNameAttr()),
-        builder.getI64IntegerAttr(rank), builder.getI64IntegerAttr(0),
-        builder.getI64IntegerAttr(rank), builder.getUnitAttr());
+        FlatSymbolRefAttr::get(copy.getSymNameAttr()), builder.getArrayAttr({}),
+        builder.getArrayAttr({}), builder.getI64IntegerAttr(rank),
+        builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(rank),
+        builder.getUnitAttr());
     at = builder.saveInsertionPoint();
     eraseForeignStores(copy, rank);
     eraseDead(copy);

@@ -84,15 +84,16 @@ private:
                                      << rank << " have the tag "
                                      << std::get<2>(message));
       };
-      for (unsigned i = 0; i < function.getNumResults(); ++i)
-        if (auto link = function.getResultAttrOfType<LinkAttr>(i, "pipe.send"))
-          if (failed(note(sent, {rank, link.getRank(), link.getTag()},
-                          function.getResultTypes()[i])))
+      for (auto [type, target] :
+           llvm::zip(function.getResultTypes(), fragment.getTargets()))
+        if (auto link = dyn_cast<LinkAttr>(target))
+          if (failed(note(sent, {rank, link.getRank(), link.getTag()}, type)))
             return failure();
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        if (auto link = function.getArgAttrOfType<LinkAttr>(i, "pipe.receive"))
-          if (failed(note(received, {link.getRank(), rank, link.getTag()},
-                          function.getArgumentTypes()[i])))
+      for (auto [type, source] :
+           llvm::zip(function.getArgumentTypes(), fragment.getSources()))
+        if (auto link = dyn_cast<LinkAttr>(source))
+          if (failed(
+                  note(received, {link.getRank(), rank, link.getTag()}, type)))
             return failure();
     }
     if (failed(checkEnds(sent, received, "sends")))
@@ -117,27 +118,35 @@ private:
     return success();
   }
 
-  /// P12: what a fragment takes as saved is a result of the named fragment of
-  /// its rank and chunk, and of that type.
+  /// The type of what `saved` names, of the stage of `fragment`; null if there
+  /// is no such value.
+  Type typeOf(FragmentOp fragment, SavedAttr saved) {
+    auto maker = fragments.find(
+        {fragment.getRank(), saved.getKind(), fragment.getChunk()});
+    if (maker == fragments.end())
+      return {};
+    func::FuncOp from = functionOf(maker->second);
+    ArrayRef<Type> types = saved.getEnd() == FragmentEnd::Argument
+                               ? from.getArgumentTypes()
+                               : from.getResultTypes();
+    int64_t index = saved.getIndex();
+    return index >= 0 && index < static_cast<int64_t>(types.size())
+               ? types[index]
+               : Type();
+  }
+
+  /// P12: what a fragment takes as saved is an argument or a result of the
+  /// named fragment of its rank and chunk, and of that type.
   LogicalResult checkSaved() {
     for (auto &[place, fragment] : fragments) {
       func::FuncOp function = functionOf(fragment);
-      for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-        auto saved = function.getArgAttrOfType<SavedAttr>(i, "pipe.saved");
-        if (!saved)
-          continue;
-        auto maker = fragments.find(
-            {fragment.getRank(), saved.getKind(), fragment.getChunk()});
-        func::FuncOp from = maker == fragments.end()
-                                ? func::FuncOp()
-                                : functionOf(maker->second);
-        int64_t result = saved.getIndex();
-        if (!from || saved.getEnd() != FragmentEnd::Result || result < 0 ||
-            result >= static_cast<int64_t>(from.getNumResults()) ||
-            from.getResultTypes()[result] != function.getArgumentTypes()[i])
+      for (auto [i, type, source] : llvm::enumerate(function.getArgumentTypes(),
+                                                    fragment.getSources())) {
+        auto saved = dyn_cast<SavedAttr>(source);
+        if (saved && typeOf(fragment, saved) != type)
           return function.emitOpError("P12: takes ")
                  << saved << " as argument " << i
-                 << ", which no fragment of its stage returns";
+                 << ", which no fragment of its stage has";
       }
     }
     return success();

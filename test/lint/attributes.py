@@ -16,9 +16,6 @@ BARE = re.compile(r'\bset(?:Discardable)?Attr\(\s*"([a-z_]+)"')
 LEFT = {
     # Of arguments and results of functions, which are upstream's ops.
     "dist.sharding": "a function's argument has no op of ours to declare it",
-    "pipe.saved": "as dist.sharding: which value of forward an argument is",
-    "pipe.send": "as dist.sharding: where a result goes",
-    "pipe.receive": "as dist.sharding: where an argument comes from",
     "xf.host": "as dist.sharding: which input of the host an argument is",
     "xf.stream": "as dist.sharding: that an argument is the residual stream",
     "dist.stream": "as dist.sharding: where such an argument is",

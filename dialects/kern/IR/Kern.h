@@ -35,6 +35,7 @@ using step::CollectiveKind;
 using step::Epilogue;
 using step::FragmentEnd;
 using step::FragmentKind;
+using step::HostAttr;
 using step::LinkAttr;
 using step::SavedAttr;
 

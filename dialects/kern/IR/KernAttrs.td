@@ -40,28 +40,6 @@ def Kern_FragmentKindAttr
   let assemblyFormat = "$value";
 }
 
-def Kern_HostAttr : AttrDef<Kern_Dialect, "Host"> {
-  let mnemonic = "host";
-  let summary = "A value that comes from the host";
-  let description = [{
-    What the runtime calls `name`. Of a value that devices hold in shards, `axes`
-    has for each dim the mesh axes that split it.
-    `#kern.host<"tokens" split [["dp"], []]>`
-  }];
-  let parameters = (ins "::mlir::StringAttr":$name,
-                        OptionalParameter<"::mlir::ArrayAttr">:$axes);
-  let assemblyFormat = "`<` $name (`split` $axes^)? `>`";
-  let genVerifyDecl = 1;
-}
-
-// Where an argument of a fragment comes from.
-def Kern_SourcesAttr : TypedArrayAttrBase<
-    AnyAttrOf<[Kern_HostAttr, Step_LinkAttr, Step_SavedAttr]>,
-    "sources: from the host, a rank or a fragment">;
-// Where a result of a fragment goes; a unit is only kept.
-def Kern_TargetsAttr : TypedArrayAttrBase<AnyAttrOf<[Step_LinkAttr, UnitAttr]>,
-    "targets: a rank or none">;
-
 def Kern_ActionAttr : AttrDef<Kern_Dialect, "Action"> {
   let mnemonic = "action";
   let summary = "One run of a fragment";

@@ -50,7 +50,7 @@ def Kern_FragmentOp : Kern_Op<"fragment", [FunctionOpInterface,
   }];
   let arguments = (ins Kern_FragmentKindAttr:$kind, SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
-                       Kern_SourcesAttr:$sources, Kern_TargetsAttr:$targets,
+                       Step_SourcesAttr:$sources, Step_TargetsAttr:$targets,
                        OptionalAttr<I64Attr>:$stage,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs);

@@ -24,6 +24,7 @@ namespace hocket::pipe {
 
 using step::FragmentEnd;
 using step::FragmentKind;
+using step::HostAttr;
 using step::LinkAttr;
 using step::SavedAttr;
 

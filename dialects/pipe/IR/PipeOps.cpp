@@ -6,17 +6,68 @@
 
 #include "dialects/pipe/IR/Pipe.h"
 
+#include "dialects/step/IR/FragmentEnds.h"
+
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace hocket::pipe;
+namespace step = hocket::step;
 
-LogicalResult FragmentOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (!symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this,
-                                                            getFunctionAttr()))
-    return emitOpError("P1: no function is named ") << getFunctionAttr();
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+/// `(host "tokens", rank 0 tag 1) -> (rank 2 tag 3, kept)`; either list may be
+/// absent.
+static ParseResult parseEnds(OpAsmParser &parser, ArrayAttr &sources,
+                             ArrayAttr &targets) {
+  SmallVector<Attribute> from, to;
+  auto parseSource = [&]() {
+    return step::parseSource(parser, from.emplace_back());
+  };
+  auto parseTarget = [&]() {
+    return step::parseTarget(parser, to.emplace_back());
+  };
+  using Delimiter = OpAsmParser::Delimiter;
+  if (parser.parseCommaSeparatedList(Delimiter::OptionalParen, parseSource))
+    return failure();
+  if (succeeded(parser.parseOptionalArrow()) &&
+      parser.parseCommaSeparatedList(Delimiter::Paren, parseTarget))
+    return failure();
+  sources = parser.getBuilder().getArrayAttr(from);
+  targets = parser.getBuilder().getArrayAttr(to);
   return success();
 }
+
+static void printEnds(OpAsmPrinter &p, Operation *, ArrayAttr sources,
+                      ArrayAttr targets) {
+  auto printList = [&](ArrayAttr list, auto print) {
+    p << '(';
+    llvm::interleaveComma(list, p, [&](Attribute each) { print(p, each); });
+    p << ')';
+  };
+  if (!sources.empty())
+    printList(sources, step::printSource);
+  if (targets.empty())
+    return;
+  p << " -> ";
+  printList(targets, step::printTarget);
+}
+
+LogicalResult FragmentOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto function = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getFunctionAttr());
+  if (!function)
+    return emitOpError("P1: no function is named ") << getFunctionAttr();
+  return step::verifyEnds(*this, "P14",
+                          cast<FunctionType>(function.getFunctionType()),
+                          getSources(), getTargets());
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges and schedules
+//===----------------------------------------------------------------------===//
 
 /// P8.
 static LogicalResult verifyRanks(Operation *op, ArrayRef<int64_t> ranks) {

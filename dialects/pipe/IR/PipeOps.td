@@ -38,30 +38,37 @@ def Pipe_FragmentOp : Op<Pipe_Dialect, "fragment",
   let summary = "a function's place in the pipeline";
   let description = [{
     `function` is what stage `stage` computes as the virtual chunk `chunk` of
-    pipeline rank `rank`. Of the only stage, a forward fragment returns the loss
-    and then its residuals, which the backward fragment takes behind what the
-    forward fragment takes. Where there are several (`cut`), attributes say
-    where each argument comes from, and where a result goes besides being kept:
+    pipeline rank `rank`. Where each of its arguments comes from stands in
+    parentheses, where each result goes behind the arrow:
 
-    | attribute | on | the value |
-    |---|---|---|
-    | `xf.host = #xf.host_input<tokens>` | an argument | comes from the host |
-    | `pipe.receive = #step.link<...>` | an argument | comes from another stage |
-    | `pipe.saved = #step.saved<...>` | an argument | was returned by F or B of this stage |
-    | `pipe.send = #step.link<...>` | a result | goes to another stage |
+    | written | the value |
+    |---|---|
+    | `host "tokens"` | comes from the host; `split` says how devices hold it |
+    | `rank 1 tag 3` | comes from, or goes to, pipeline rank 1, in the message 3 |
+    | `F result 2`, `F argument 0` | F of this stage and microbatch has returned it, or was given it |
+    | `kept` | is kept for the fragments that name it, as all results are |
+
+    `cut` says that there are several stages. Of the only one, a forward fragment
+    returns the loss first.
 
     ```mlir
-    pipe.fragment F @forward stage 0 chunk 0
-    pipe.fragment B @backward_3 stage 3 chunk 1 rank 1 cut
+    func.func @forward_1(%x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) { return %x, %x : tensor<8x64xf32>, tensor<8x64xf32> }
+    pipe.fragment F @forward_1(rank 0 tag 0) -> (rank 2 tag 1, kept) stage 1 chunk 0 rank 1 cut
+    ```
+
+    ```mlir
+    func.func @forward(%x: tensor<8x64xi32>) -> tensor<8x64xi32> { return %x : tensor<8x64xi32> }
+    pipe.fragment F @forward(host "tokens" split [["dp"], []]) -> (kept) stage 0 chunk 0
     ```
   }];
   let arguments = (ins Pipe_FragmentKindAttr:$kind,
                        FlatSymbolRefAttr:$function,
+                       Step_SourcesAttr:$sources, Step_TargetsAttr:$targets,
                        I64Attr:$stage, I64Attr:$chunk,
                        DefaultValuedAttr<I64Attr, "0">:$rank, UnitAttr:$cut);
   let assemblyFormat = [{
-    $kind $function `stage` $stage `chunk` $chunk (`rank` $rank^)? (`cut` $cut^)?
-    attr-dict
+    $kind $function `` custom<Ends>($sources, $targets) `stage` $stage
+    `chunk` $chunk (`rank` $rank^)? (`cut` $cut^)? attr-dict
   }];
 }
 

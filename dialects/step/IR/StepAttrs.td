@@ -18,6 +18,19 @@ class Step_EnumAttr<Dialect dialect, EnumAttrInfo info, string mnemonic>
   let cppNamespace = dialect.cppNamespace;
 }
 
+def Step_HostAttr : AttrDef<Step_Dialect, "Host"> {
+  let mnemonic = "host";
+  let summary = "A value that comes from the host";
+  let description = [{
+    What the runtime calls `name`. Of a value that devices hold in shards, `axes`
+    has for each dim the mesh axes that split it.
+    `#step.host<"tokens" split [["dp"], []]>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name,
+                        OptionalParameter<"::mlir::ArrayAttr">:$axes);
+  let assemblyFormat = "`<` $name (`split` $axes^)? `>`";
+}
+
 def Step_LinkAttr : AttrDef<Step_Dialect, "Link"> {
   let mnemonic = "link";
   let summary = "The other end of a value that crosses between stages";
@@ -41,5 +54,13 @@ def Step_SavedAttr : AttrDef<Step_Dialect, "Saved"> {
                         "int64_t":$index);
   let assemblyFormat = "`<` $kind $end $index `>`";
 }
+
+// Where each argument of a fragment comes from.
+def Step_SourcesAttr : TypedArrayAttrBase<
+    AnyAttrOf<[Step_HostAttr, Step_LinkAttr, Step_SavedAttr]>,
+    "sources: from the host, a rank or a fragment">;
+// Where each result of a fragment goes; a unit is only kept.
+def Step_TargetsAttr : TypedArrayAttrBase<AnyAttrOf<[Step_LinkAttr, UnitAttr]>,
+    "targets: a rank or none">;
 
 #endif

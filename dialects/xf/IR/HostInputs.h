@@ -6,7 +6,7 @@
 ///
 /// \file
 /// The arguments of an entry function come from the host, and `xf.host` says
-/// which of its inputs each is. It stays with them down to `kern`.
+/// which of its inputs each is, down to the fragments of `pipe`.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -10,11 +10,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "base/BatchSizes.h"
+#include "dialects/dist/IR/Sharding.h"
+#include "dialects/xf/IR/HostInputs.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
 
 #include "mlir/Transforms/DialectConversion.h"
 
+#include <optional>
 #include <utility>
 
 namespace hocket {
@@ -81,10 +84,45 @@ private:
     return pipe::ActionAttr::get(step->getContext(), kind, /*chunk=*/0,
                                  microbatch, /*slot=*/0);
   }
-  void addFragment(FragmentKind kind, FlatSymbolRefAttr function) {
+
+  /// What the host gives as argument `i`, and how devices hold it.
+  Attribute hostSource(func::FuncOp function, unsigned i) {
+    std::optional<xf::HostInput> input = xf::hostInputOf(function, i);
+    ArrayAttr axes;
+    if (auto sharding =
+            function.getArgAttrOfType<dist::ShardingAttr>(i, "dist.sharding"))
+      if (!dist::Sharding::of(sharding).isWhole())
+        axes = sharding.getDims();
+    return step::HostAttr::get(
+        builder.getContext(),
+        builder.getStringAttr(xf::stringifyHostInput(*input)), axes);
+  }
+
+  /// Of backward, whose arguments are those of forward, which are `inputs`, and
+  /// then its results behind the loss.
+  Attribute savedSource(unsigned inputs, unsigned i) {
+    bool isInput = i < inputs;
+    return step::SavedAttr::get(builder.getContext(), FragmentKind::Forward,
+                                isInput ? step::FragmentEnd::Argument
+                                        : step::FragmentEnd::Result,
+                                isInput ? i : i - inputs + 1);
+  }
+
+  void addFragment(FragmentKind kind, FlatSymbolRefAttr name) {
+    auto function =
+        SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(step, name);
+    SmallVector<Attribute> sources,
+        targets(function.getNumResults(), builder.getUnitAttr());
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      sources.push_back(kind == FragmentKind::Backward
+                            ? savedSource(forwardInputs, i)
+                            : hostSource(function, i));
+    if (kind == FragmentKind::Forward)
+      forwardInputs = function.getNumArguments();
     builder.create<pipe::FragmentOp>(
         step->getLoc(), pipe::FragmentKindAttr::get(step->getContext(), kind),
-        function, builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0),
+        name, builder.getArrayAttr(sources), builder.getArrayAttr(targets),
+        builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0),
         builder.getI64IntegerAttr(0), UnitAttr());
   }
   void addSchedule(StringRef entry, int64_t microbatches,
@@ -96,7 +134,8 @@ private:
   }
 
   Operation *step;
-  OpBuilder &builder; ///< Before `step`.
+  OpBuilder &builder;         ///< Before `step`.
+  unsigned forwardInputs = 0; ///< Once there is the forward fragment.
 };
 
 struct StepToSchedules : OpRewritePattern<xf::StepOp> {
@@ -124,7 +163,37 @@ struct ServingToSchedules : OpRewritePattern<xf::ServeOp> {
 struct DistToPipe : hocket::impl::ConvertDistToPipeBase<DistToPipe> {
   using ConvertDistToPipeBase::ConvertDistToPipeBase;
 
+  /// Whether all that entries of text generation take is known; what a step
+  /// takes has been checked with it (X48).
+  LogicalResult checkServing(xf::ServeOp serve) {
+    for (FlatSymbolRefAttr name :
+         {serve.getEvaluateAttr(), serve.getPrefillAttr(),
+          serve.getDecodeAttr()}) {
+      if (!name)
+        continue;
+      auto function =
+          SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(serve, name);
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (!xf::hostInputOf(function, i))
+          return function.emitOpError("P14: takes argument ")
+                 << i << ", of which `xf.host` does not say what it is";
+    }
+    return success();
+  }
+
+  /// Fragments say from here on what functions are given.
+  void dropArgumentAttrs() {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+        function.removeArgAttr(i, xf::kHostInputAttr);
+        function.removeArgAttr(i, "dist.sharding");
+      }
+  }
+
   void runOnOperation() override {
+    for (auto serve : getOperation().getOps<xf::ServeOp>())
+      if (failed(checkServing(serve)))
+        return signalPassFailure();
     ConversionTarget target(getContext());
     target.addIllegalOp<xf::StepOp, xf::ServeOp>();
     target.addLegalDialect<pipe::PipeDialect>();
@@ -132,7 +201,8 @@ struct DistToPipe : hocket::impl::ConvertDistToPipeBase<DistToPipe> {
     patterns.add<StepToSchedules, ServingToSchedules>(&getContext());
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    dropArgumentAttrs();
   }
 };
 

@@ -134,7 +134,6 @@ Values lower(mlir::OpBuilder &builder, xf::AccumulateOp op);
 Values lower(mlir::OpBuilder &builder, xf::InputOp op);
 Values lower(mlir::OpBuilder &builder, xf::OutputOp op);
 Values lower(mlir::OpBuilder &builder, xf::TrainingOp op);
-Values lower(mlir::OpBuilder &builder, pipe::FragmentOp op);
 
 // PipelineCollectives.cpp: what pipeline ranks exchange.
 Values lower(mlir::OpBuilder &builder, pipe::AllReduceOp op);

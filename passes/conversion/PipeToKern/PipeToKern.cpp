@@ -204,13 +204,6 @@ struct ConvertPipeToKern
     }
   }
 
-  /// Of functions that fragments call.
-  void dropShardings() {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        function.removeArgAttr(i, "dist.sharding");
-  }
-
   /// What the pass must replace.
   static ConversionTarget targetOf(MLIRContext &context) {
     ConversionTarget target(context);
@@ -249,8 +242,6 @@ struct ConvertPipeToKern
       }
       ++converted;
     }
-    // 4. Local tensors are all that is left.
-    dropShardings();
   }
 };
 

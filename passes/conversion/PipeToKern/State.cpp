@@ -7,7 +7,6 @@
 #include "passes/conversion/PipeToKern/Lowering.h"
 
 #include "dialects/dist/IR/Sharding.h"
-#include "dialects/xf/IR/HostInputs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -143,54 +142,6 @@ Values lower(OpBuilder &, xf::TrainingOp op) {
   return {};
 }
 
-/// The forward fragment of the only stage, lowered or not.
-static FunctionOpInterface forwardBeside(pipe::FragmentOp op) {
-  Region *module = op->getParentRegion();
-  for (auto lowered : module->getOps<FragmentOp>())
-    if (lowered.getKind() == FragmentKind::Forward)
-      return lowered;
-  for (auto other : module->getOps<pipe::FragmentOp>())
-    if (other.getKind() == FragmentKind::Forward)
-      return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-          op, other.getFunctionAttr());
-  return {};
-}
-
-/// Where argument `i` of a fragment's function comes from; null if nothing says
-/// so. Of the only stage, backward takes what forward takes, then what forward
-/// returns behind the loss.
-static Attribute sourceOf(pipe::FragmentOp op, func::FuncOp function,
-                          unsigned i) {
-  if (op.getCut()) {
-    if (Attribute link = function.getArgAttr(i, "pipe.receive"))
-      return link;
-    if (Attribute saved = function.getArgAttr(i, "pipe.saved"))
-      return saved;
-    if (!function.getArgAttr(i, xf::kHostInputAttr))
-      return {};
-  } else if (op.getKind() == FragmentKind::Backward) {
-    FunctionOpInterface forward = forwardBeside(op);
-    if (!forward)
-      return {};
-    unsigned inputs = forward.getNumArguments();
-    bool isInput = i < inputs;
-    return SavedAttr::get(op.getContext(), FragmentKind::Forward,
-                          isInput ? FragmentEnd::Argument : FragmentEnd::Result,
-                          isInput ? i : i - inputs + 1);
-  }
-  std::optional<xf::HostInput> input = xf::hostInputOf(function, i);
-  if (!input)
-    return {};
-  ArrayAttr axes;
-  if (auto sharding =
-          function.getArgAttrOfType<dist::ShardingAttr>(i, "dist.sharding"))
-    if (!dist::Sharding::of(sharding).isWhole())
-      axes = sharding.getDims();
-  return HostAttr::get(
-      op.getContext(),
-      StringAttr::get(op.getContext(), xf::stringifyHostInput(*input)), axes);
-}
-
 /// The fragment takes over its function's body.
 LogicalResult lowerFragment(RewriterBase &builder, pipe::FragmentOp op) {
   auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
@@ -200,25 +151,11 @@ LogicalResult lowerFragment(RewriterBase &builder, pipe::FragmentOp op) {
       diagnostic << op.getFunctionAttr()
                  << " has no body, or is another fragment already";
     });
-  SmallVector<Attribute> sources, targets;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    sources.push_back(sourceOf(op, function, i));
-    if (!sources.back())
-      return builder.notifyMatchFailure(op, [&](Diagnostic &diagnostic) {
-        diagnostic << op.getFunctionAttr() << " takes argument " << i
-                   << ", of which nothing says where it comes from";
-      });
-  }
-  for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    Attribute link =
-        op.getCut() ? function.getResultAttr(i, "pipe.send") : Attribute();
-    targets.push_back(link ? link : builder.getUnitAttr());
-  }
   builder.setInsertionPoint(function);
   auto fragment = builder.create<FragmentOp>(
       function.getLoc(), FragmentKindAttr::get(op.getContext(), op.getKind()),
       function.getSymNameAttr(), function.getFunctionTypeAttr(),
-      builder.getArrayAttr(sources), builder.getArrayAttr(targets),
+      op.getSourcesAttr(), op.getTargetsAttr(),
       op.getCut() ? op.getStageAttr() : IntegerAttr(), ArrayAttr(),
       ArrayAttr());
   fragment.getBody().takeBody(function.getBody());

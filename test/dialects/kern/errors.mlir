@@ -453,7 +453,7 @@ kern.fragment F @forward(%x: tensor<8xf32> from host "x") -> (tensor<4xf32>) {
 // -----
 
 // expected-error @+1 {{K16: has attributes of arguments or results beside their sources and targets}}
-"kern.fragment"() <{arg_attrs = [{}], function_type = (tensor<8xf32>) -> (), kind = #kern<fragment_kind F>, sources = [#kern.host<"x">], sym_name = "f", targets = []}> ({
+"kern.fragment"() <{arg_attrs = [{}], function_type = (tensor<8xf32>) -> (), kind = #kern<fragment_kind F>, sources = [#step.host<"x">], sym_name = "f", targets = []}> ({
 ^bb0(%x: tensor<8xf32>):
   "kern.return"() : () -> ()
 }) : () -> ()

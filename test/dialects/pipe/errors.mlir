@@ -5,6 +5,18 @@ pipe.fragment F @forward stage 0 chunk 0
 
 // -----
 
+func.func private @forward(tensor<4xf32>)
+// expected-error @+1 {{P14: has 0 sources of 1 arguments and 0 targets of 0 results}}
+pipe.fragment F @forward stage 0 chunk 0
+
+// -----
+
+func.func private @forward(tensor<4xf32>)
+// expected-error @+1 {{P14: has [["dp"], []] for the dims of 'tensor<4xf32>'}}
+pipe.fragment F @forward(host "tokens" split [["dp"], []]) stage 0 chunk 0
+
+// -----
+
 // expected-error @+1 {{P2: a schedule has at least one microbatch and slot}}
 pipe.schedule "train_step" rank 0 microbatches 0 slots 1 []
 

@@ -11,12 +11,11 @@ func.func @exchange(%x: tensor<1xf32>) {
   %1 = pipe.all_gather %x ranks [0, 1] : tensor<1xf32> to tensor<2xf32>
   return
 }
-// CHECK: @stage(%{{.*}}: tensor<1xf32> {pipe.receive = #step.link<rank 0 tag 2>}, %{{.*}}: tensor<1xf32> {pipe.saved = #step.saved<F result 1>}) -> (tensor<1xf32> {pipe.send = #step.link<rank 2 tag 3>})
-func.func @stage(%x: tensor<1xf32> {pipe.receive = #step.link<rank 0 tag 2>}, %s: tensor<1xf32> {pipe.saved = #step.saved<F result 1>}) -> (tensor<1xf32> {pipe.send = #step.link<rank 2 tag 3>}) {
-  return %x : tensor<1xf32>
+func.func @stage(%x: tensor<1xf32>, %s: tensor<1xf32>, %t: tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>) {
+  return %x, %s : tensor<1xf32>, tensor<1xf32>
 }
-// CHECK: pipe.fragment W @stage stage 1 chunk 0 rank 1 cut
-pipe.fragment W @stage stage 1 chunk 0 rank 1 cut
+// CHECK: pipe.fragment W @stage(rank 0 tag 2, F result 1, host "tokens" split {{\[}}["dp"]]) -> (rank 2 tag 3, kept) stage 1 chunk 0 rank 1 cut
+pipe.fragment W @stage(rank 0 tag 2, F result 1, host "tokens" split [["dp"]]) -> (rank 2 tag 3, kept) stage 1 chunk 0 rank 1 cut
 // CHECK: pipe.fragment F @forward stage 0 chunk 1
 pipe.fragment F @forward stage 0 chunk 1
 // CHECK: pipe.schedule "train_step" rank 0 microbatches 2 slots 2 [#pipe.action<F chunk 1 microbatch 1 slot 1>]

@@ -7,11 +7,7 @@
 // CHECK: dist.mesh @mesh ["dp", "cp"] sizes [2, 2]{{$}}
 dist.mesh @mesh ["dp", "cp"] sizes [2, 2] parts 2 rounds 2
 // CHECK: kern.fragment E @evaluate(%{{.*}}: tensor<1x4xi32> from host "tokens" split {{\[}}["dp"], ["cp"]], %{{.*}}: tensor<1x4xi32> from host "labels") {
-func.func @evaluate(%tokens: tensor<1x4xi32> {dist.sharding = #dist.sharding<@mesh, [["dp"], ["cp"]], partial = []>}, %labels: tensor<1x4xi32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>}) {
+func.func @evaluate(%tokens: tensor<1x4xi32>, %labels: tensor<1x4xi32>) {
   return
 }
-// CHECK: func.func private @layer(%{{.*}}: tensor<1x4xi32>) {
-func.func private @layer(%x: tensor<1x4xi32> {dist.sharding = #dist.sharding<@mesh, [["dp"], []], partial = []>}) {
-  return
-}
-pipe.fragment E @evaluate stage 0 chunk 0
+pipe.fragment E @evaluate(host "tokens" split [["dp"], ["cp"]], host "labels") stage 0 chunk 0

@@ -40,8 +40,8 @@ module {
     return
   }
   // CHECK-NOT: pipe.
-  pipe.fragment F @forward stage 0 chunk 0
-  pipe.fragment B @backward stage 0 chunk 0
+  pipe.fragment F @forward(host "tokens", host "labels") -> (kept, kept) stage 0 chunk 0
+  pipe.fragment B @backward(F argument 0, F argument 1, F result 1) stage 0 chunk 0
   pipe.fragment U @update stage 0 chunk 0
   // CHECK: kern.schedule "train_step" slots 2 {{\[}}#kern.action<@forward microbatch 0 slot 0>, #kern.action<@backward microbatch 0 slot 0>, #kern.action<@forward microbatch 1 slot 1>, #kern.action<@backward microbatch 1 slot 1>, #kern.action<@update microbatch 0 slot 0>]
   pipe.schedule "train_step" rank 0 microbatches 2 slots 2 [

@@ -32,9 +32,11 @@
 // CHECK-LABEL: func.func @backward_1(
 // CHECK-COUNT-2: call @layer_backward(
 // CHECK-LABEL: func.func @backward_0(
-// CHECK-SAME: pipe.saved = #step.saved<F result 5>
-// CHECK-NOT: #step.saved<F result 6>
 // CHECK-COUNT-2: call @layer_backward_joint(
+// CHECK: pipe.fragment B @backward_0(
+// CHECK-SAME: F result 5
+// CHECK-NOT: F result 6
+// CHECK-SAME: stage 0
 
 // What else the ranks need is not known: nothing is recomputed.
 

@@ -37,36 +37,35 @@
 // The constant is in both stages; the first keeps what its backward takes.
 
 // CHECK-LABEL: func.func @forward_0(
-// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32> {xf.host = #xf.host_input<tokens>}) -> (tensor<2x4x8xf32> {pipe.send = #step.link<rank 1 tag 0>}, tensor<2x4xi32>, tensor<2x4x8xf32>)
+// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32>) -> (tensor<2x4x8xf32>, tensor<2x4xi32>, tensor<2x4x8xf32>)
 // CHECK: %[[X:.*]] = xf.embedding %[[TOKENS]]
 // CHECK: %[[C:.*]] = xf.constant
 // CHECK: %[[Y:.*]] = call @layer(%[[X]], %[[C]]
 // CHECK: return %[[Y]], %[[TOKENS]], %[[X]]
-// CHECK: pipe.fragment F @forward_0 stage 0 chunk 0 cut
+// CHECK: pipe.fragment F @forward_0(host "tokens") -> (rank 1 tag 0, kept, kept) stage 0 chunk 0 cut
 
 // CHECK-LABEL: func.func @forward_1(
-// CHECK-SAME: %[[LABELS:.*]]: tensor<2x4xi32> {xf.host = #xf.host_input<labels>}, %[[X:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #step.link<rank 0 tag 0>})
+// CHECK-SAME: %[[LABELS:.*]]: tensor<2x4xi32>, %[[X:[^:]*]]: tensor<2x4x8xf32>)
 // CHECK: %[[C:.*]] = xf.constant
 // CHECK: call @layer(%[[X]], %[[C]]
 // CHECK: xf.output %{{.*}}, "loss"
-// CHECK: pipe.fragment F @forward_1 stage 1 chunk 0 rank 1 cut
+// CHECK: pipe.fragment F @forward_1(host "labels", rank 0 tag 0) -> (kept, kept, kept, kept, kept) stage 1 chunk 0 rank 1 cut
 
 // CHECK-LABEL: func.func @backward_1(
-// CHECK-SAME: {pipe.saved = #step.saved<F result 0>}
-// CHECK-SAME: -> (tensor<2x4x8xf32> {pipe.send = #step.link<rank 0 tag 1>})
+// CHECK-SAME: -> tensor<2x4x8xf32>
 // CHECK: xf.accumulate %{{.*}}, @table.grad
 // CHECK: xf.accumulate %{{.*}}, @w1.grad
-// CHECK: pipe.fragment B @backward_1 stage 1 chunk 0 rank 1 cut
+// CHECK: pipe.fragment B @backward_1(F result 0, F result 1, F result 2, F result 3, F result 4) -> (rank 0 tag 1) stage 1 chunk 0 rank 1 cut
 
 // CHECK-LABEL: func.func @backward_0(
-// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32> {pipe.saved = #step.saved<F result 1>}
-// CHECK-SAME: %[[D:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #step.link<rank 1 tag 1>})
+// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32>
+// CHECK-SAME: %[[D:[^:]*]]: tensor<2x4x8xf32>)
 // CHECK: %[[G:.*]]:2 = call @layer_backward({{.*}}, %[[D]])
 // CHECK: xf.embedding_gradient %[[TOKENS]], %[[G]]#0
-// CHECK: pipe.fragment B @backward_0 stage 0 chunk 0 cut
+// CHECK: pipe.fragment B @backward_0(F result 1, F result 2, rank 1 tag 1) stage 0 chunk 0 cut
 
-// CHECK: pipe.fragment E @evaluate_0 stage 0 chunk 0 cut
-// CHECK: pipe.fragment E @evaluate_1 stage 1 chunk 0 rank 1 cut
+// CHECK: pipe.fragment E @evaluate_0(host "tokens") -> (rank 1 tag 2) stage 0 chunk 0 cut
+// CHECK: pipe.fragment E @evaluate_1(host "labels", rank 0 tag 2) stage 1 chunk 0 rank 1 cut
 // CHECK-NOT: pipe.schedule
 
 // Stages that are the embedding or the head alone. The gradient of the table
@@ -89,7 +88,7 @@
 // UNEVEN: xf.accumulate %{{.*}}, @table.grad
 
 // WHOLE: func.func @forward(
-// WHOLE: pipe.fragment F @forward stage 0 chunk 0{{$}}
+// WHOLE: pipe.fragment F @forward(host "tokens", host "labels") -> (kept, kept, kept, kept, kept, kept) stage 0 chunk 0{{$}}
 // WHOLE: pipe.schedule
 
 // FEW: P7: 2 layers are too few for 3 stages

@@ -82,8 +82,8 @@ func.func @evaluate(%tokens: tensor<2x4xi32>, %labels: tensor<2x4xi32>) -> tenso
   xf.output %loss, "loss" : tensor<f32>
   return %loss : tensor<f32>
 }
-pipe.fragment F @forward stage 0 chunk 0
-pipe.fragment B @backward stage 0 chunk 0
+pipe.fragment F @forward(host "tokens", host "labels") -> (kept, kept, kept, kept, kept, kept) stage 0 chunk 0
+pipe.fragment B @backward(F argument 0, F argument 1, F result 1, F result 2, F result 3, F result 4, F result 5) stage 0 chunk 0
 pipe.fragment U @update stage 0 chunk 0
-pipe.fragment E @evaluate stage 0 chunk 0
+pipe.fragment E @evaluate(host "tokens", host "labels") -> (kept) stage 0 chunk 0
 pipe.schedule "train_step" rank 0 microbatches 4 slots 1 []
