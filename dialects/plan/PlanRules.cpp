@@ -179,6 +179,13 @@ private:
               text(parts) + " layers; write fewer stages, or layers_per_stage");
   }
 
+  /// Where the number of layers is written.
+  std::string layersField() const {
+    return sizes.encoderLayers > 0
+               ? "model.encoder.layers and model.layers together"
+               : "model.layers";
+  }
+
   /// S18 for stages that are written out.
   void checkLayerList() {
     const std::string field = "plan.layers_per_stage";
@@ -193,14 +200,15 @@ private:
       if (count < 0 || count > sizes.layers)
         return add(18, field,
                    field + " has an entry of " + text(count) +
-                       "; write numbers from 0 to model.layers (" +
+                       "; write numbers from 0 to " + layersField() + " (" +
                        text(sizes.layers) + ")");
       sum += count;
     }
     if (sum != sizes.layers)
       add(18, field,
           "the entries of " + field + " add up to " + text(sum) +
-              "; write as many as model.layers (" + text(sizes.layers) + ")");
+              "; write as many as " + layersField() + " (" +
+              text(sizes.layers) + ")");
   }
 
   /// S22: heads go to tensor ranks whole.
@@ -245,11 +253,15 @@ private:
 
   /// S23: positions go to ranks in shards of one size.
   void checkPositions() {
+    checkPositionsOf("training.sequence_length", sizes.sequence);
+    checkPositionsOf("training.encoder_sequence_length", sizes.encoderSequence);
+  }
+
+  void checkPositionsOf(const std::string &field, int64_t length) {
     int64_t shards = plan.cp * (plan.sequenceParallel ? plan.tp : 1);
-    if (sizes.sequence % shards != 0)
-      add(23, "training.sequence_length",
-          "training.sequence_length is " + text(sizes.sequence) + ", which " +
-              text(shards) +
+    if (length % shards != 0)
+      add(23, field,
+          field + " is " + text(length) + ", which " + text(shards) +
               " ranks do not share evenly (context_parallel, and "
               "tensor_parallel with sequence_parallel); write a multiple");
   }

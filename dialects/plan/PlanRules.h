@@ -21,12 +21,14 @@ namespace hocket::plan {
 /// What a plan has to divide. A size of 0 is unknown, and what depends on it is
 /// not looked at; `experts` of 0 are none.
 struct PlanSizes {
-  int64_t layers = 0;
+  int64_t layers = 0;        ///< Of both stacks, the encoder's first.
+  int64_t encoderLayers = 0; ///< Those of them that are an encoder's.
   int64_t heads = 0;
   int64_t kvHeads = 0;                     ///< 0 where no layer attends.
   int64_t stateHeads = 0, stateGroups = 0; ///< Of state-space layers.
   int64_t experts = 0;
-  int64_t sequence = 0;    ///< Tokens.
+  int64_t sequence = 0; ///< Tokens.
+  int64_t encoderSequence = 0;
   int64_t globalBatch = 0; ///< Sequences of a step.
   /// Sequences of earlier steps, where the batch grows.
   std::vector<int64_t> smallerBatches = {};

@@ -38,7 +38,6 @@ static void checkStacks(const Spec &spec, ConstraintErrors &errors) {
     bool isThere;
     const char *field, *text;
   };
-  const Plan &plan = spec.plan();
   for (const Unfit &unfit :
        {Unfit{model.position() != Model::RELATIVE &&
                   model.position() != Model::NONE,
@@ -62,12 +61,7 @@ static void checkStacks(const Spec &spec, ConstraintErrors &errors) {
          "spans are corrupted across the ends of documents; leave eod_token "
          "out"},
         {training.fp8_format() != Training::NONE, "training.fp8_format",
-         "two stacks are not trained in 8 bits; leave fp8_format out"},
-        {plan.pipeline_parallel() > 1, "plan.pipeline_parallel",
-         "stages of two stacks are not cut yet; write pipeline_parallel: 1"},
-        {plan.context_parallel() > 1, "plan.context_parallel",
-         "ranks do not share sequences of two stacks yet; write "
-         "context_parallel: 1"}})
+         "two stacks are not trained in 8 bits; leave fp8_format out"}})
     if (unfit.isThere)
       errors.add(94, unfit.field, unfit.text);
 }

@@ -26,7 +26,12 @@ LogicalResult Propagation::visitAttention(Operation *op,
       keepForGradient(op, rule, choice);
   }
   split(op, rule, choice);
-  if (context == ContextStrategy::Ring) {
+  // Keys of another sequence, which is not cut as the queries' is, are
+  // gathered.
+  unsigned query = isGradient ? 1 : 0;
+  bool sharesPlaces = tensorOf(op->getOperand(query)).getDimSize(1) ==
+                      tensorOf(op->getOperand(query + 1)).getDimSize(1);
+  if (context == ContextStrategy::Ring && sharesPlaces) {
     keepKeys(op, isGradient, queries.dims[1]);
     noteMoves(op, ChoiceReasons(rule, choice));
   }

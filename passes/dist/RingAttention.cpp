@@ -134,10 +134,10 @@ private:
   Block next;
 };
 
-/// Whether `op` has the keys of one device where it needs all.
+/// Whether `op` has the keys of one device where it needs all: there they begin
+/// at a place of the device's own.
 template <typename OpT> bool isRing(OpT op) {
-  auto key = cast<RankedTensorType>(op.getKey().getType());
-  return op.getWhole() && key.getDimSize(1) < (*op.getWhole())[2];
+  return op.getWhole() && op.getPlace()[1].template getDefiningOp<OffsetOp>();
 }
 
 struct RingAttention : dist::impl::DistRingAttentionBase<RingAttention> {

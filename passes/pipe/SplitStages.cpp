@@ -169,12 +169,41 @@ LogicalResult StageSplitter::dealLayers(func::FuncOp function) {
   return success();
 }
 
+/// The first call of a layer that takes what other ops make of `value`; none
+/// where there is no such call.
+static func::CallOp firstLayerOf(Value value) {
+  func::CallOp first;
+  SmallVector<Value> left{value};
+  while (!left.empty())
+    for (Operation *user : left.pop_back_val().getUsers()) {
+      auto call = dyn_cast<func::CallOp>(user);
+      if (!call)
+        llvm::append_range(left, user->getResults());
+      else if (!first || call->isBeforeInBlock(first))
+        first = call;
+    }
+  return first;
+}
+
 LogicalResult StageSplitter::cutForward(FlowCut &cut, func::FuncOp function) {
-  cut.setHostArgument(0, 0); // The embedding is in the first stage,
-  for (unsigned i = 1; i < function.getNumArguments(); ++i)
-    cut.setHostArgument(i, -1);
-  cut.endAtLastStep(); // the head in the last.
   SmallVector<unsigned> steps(stageOfLayer.begin(), stageOfLayer.end());
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    cut.setHostArgument(i, -1);
+  // The embedding is in the first stage, the head in the last.
+  cut.endAtLastStep();
+  BlockArgument encoderTokens =
+      xf::findHostInput(function, xf::HostInput::EncoderTokens);
+  if (!encoderTokens) {
+    cut.setHostArgument(0, 0);
+  } else {
+    // The decoder's embedding is where its layers begin.
+    cut.setHostArgument(encoderTokens.getArgNumber(), 0);
+    auto calls = function.front().getOps<func::CallOp>();
+    func::CallOp first = firstLayerOf(function.getArgument(0));
+    auto at = std::distance(calls.begin(), llvm::find(calls, first));
+    if (first && at < static_cast<int64_t>(steps.size()))
+      cut.setHostArgument(0, static_cast<int>(steps[at]));
+  }
   cut.setCallSteps(steps);
   return cut.assign();
 }

@@ -37,6 +37,21 @@ static bool isNeverKept(Operation *op) {
              PositionsOp, RelativeBucketsOp, DequantizeBlocksOp>(op);
 }
 
+/// Whether `value` comes of a call of a layer.
+static bool comesOfLayer(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && (isa<func::CallOp>(op) ||
+                llvm::any_of(op->getOperands(), comesOfLayer));
+}
+
+/// Whether layers take what `op` has made of other layers' result: that may
+/// come of another stage, which has what it was made of and goes back later.
+static bool isBetweenStacks(Operation *op) {
+  auto isOfLayer = [](Operation *user) { return isa<func::CallOp>(user); };
+  return llvm::any_of(op->getUsers(), isOfLayer) && op->getNumResults() == 1 &&
+         !isa<func::CallOp>(op) && comesOfLayer(op->getResult(0));
+}
+
 namespace {
 class Cutter {
 public:
@@ -48,10 +63,13 @@ public:
 
 private:
   bool isForNothing(Operation *op) const {
-    return isNeverKept(op) || isIdentity(op, options.policy);
+    bool isNormBetween = isa<NormOp>(op) && isBetweenStacks(op);
+    return (isNeverKept(op) && !isNormBetween) ||
+           isIdentity(op, options.policy);
   }
   bool computesAgain(Operation *op) const {
-    return isForNothing(op) || options.policy.computesAgain(op);
+    return isForNothing(op) ||
+           (options.policy.computesAgain(op) && !isBetweenStacks(op));
   }
   /// Requires what `op` reads. What an identity reads beside its rows can wait:
   /// residuals stand in the order in which others ask for them.

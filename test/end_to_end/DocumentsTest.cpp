@@ -80,9 +80,16 @@ std::vector<PlanCase> casesOfDocuments() {
   add(relativePrefixed, dropoutPlans(), {});
   add(twoStacks, inMicrobatches, {});
   add(twoStacks, densePlans(),
-      {"Dp4", "Dp3Zero3", "Tp4Sp", "Selective", "Uniform2", "Block1Zero3",
-       "Auto", "Dp4Tp4SpZero3", "Zero2Buckets"});
-  add(twoStacksWithDropout, dropoutPlans(), {"Dp2Tp2Full"});
+      {"Dp4",           "Dp3Zero3",    "Tp4Sp",       "Selective",
+       "Uniform2",      "Block1Zero3", "Auto",        "Dp4Tp4SpZero3",
+       "Zero2Buckets",  "GPipe",       "OneFOneB",    "Interleaved",
+       "ZeroBubbleH2",  "ZeroBubbleV", "DualPipeV",   "List",
+       "ByCost",        "Pp2Auto",     "Pp2Dp2Zero3", "Pp2Dp2Tp2Chunks",
+       "Pp4Dp2Tp2Zero2"});
+  add(twoStacks, contextPlans(), {});
+  add(twoStacksOfFewInputs, contextPlans(),
+      {"Cp2", "Cp4Tp2Sp", "Cp2AllToAll", "Cp2Ring", "Pp2Cp2RingAuto"});
+  add(twoStacksWithDropout, dropoutPlans(), {});
   add(dropoutOnDocuments, dropoutPlans(), {});
   add(bert, inMicrobatches, {});
   add(bert, densePlans(),

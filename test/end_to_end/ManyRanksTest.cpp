@@ -77,22 +77,23 @@ void RandomPlans::trainTheSame(const std::vector<const ModelRow *> &models,
         std::string(model.fields).find("encoder {") < std::string::npos;
     bool hasChoices =
         std::string(model.fields).find("choices") < std::string::npos;
-    if (hasStates || hasEncoder) // S88, S94
+    if (hasStates) // S88
       context = "1";
     std::string sequence = oneOf({"", " --sequence-parallel"});
     bool isLong = context == "4";
     std::string tensor = oneOf({"1", "2", isLong ? "1" : "4"}), share = tensor;
     if (hasExperts && !sequence.empty())
       share = oneOf({tensor.c_str(), "1", tensor == "4" ? "2" : "1"});
-    bool isOneStage = isLong || hasEncoder;
-    std::string mesh = "pp=" + oneOf({"1", "1", isOneStage ? "1" : "2"}) +
-                       ",cp=" + context + ",tp=" + tensor;
+    std::string stages =
+        oneOf({"1", hasEncoder && !isLong ? "3" : "1", isLong ? "1" : "2"});
+    std::string mesh = "pp=" + stages + ",cp=" + context + ",tp=" + tensor;
     bool spreads = context != "1" || share != tensor;
     mesh += hasExperts && random() % 2
                 ? ",dp=2,ep=" + oneOf({"2", spreads ? "4" : "2"})
             : hasChoices
                 ? ",dp=" + oneOf({"1", "2"})
-                : ",dp=" + oneOf({"1", "2", "3", context == "1" ? "6" : "3"});
+                : ",dp=" + oneOf({"1", "2", "3",
+                                  context == "1" && stages != "3" ? "6" : "3"});
     if (share != tensor)
       mesh += ",etp=" + share;
     bool dealsHeads =
@@ -163,7 +164,7 @@ TEST_F(RandomPlans, TrainTheSameRelativePositions) {
 }
 
 TEST_F(RandomPlans, TrainTheSameTwoStacks) {
-  trainTheSame({&twoStacks, &twoStacksWithDropout}, 15);
+  trainTheSame({&twoStacks, &twoStacksOfFewInputs, &twoStacksWithDropout}, 20);
 }
 
 TEST_F(RandomPlans, TrainTheSameStateSpaces) {

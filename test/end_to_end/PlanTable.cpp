@@ -190,6 +190,10 @@ const ModelRow test::relativePrefixed = {
 
 const ModelRow test::twoStacks = {
     "TwoStacks", RELATIVE "encoder { layers: 3 } logit_scale: 0.3 ", "", SPANS};
+const ModelRow test::twoStacksOfFewInputs = {
+    "TwoStacksOfFewInputs", RELATIVE "encoder { layers: 2 } ", "",
+    "span_corruption { noise_density: 0.3 mean_span_length: 2 sentinels: 20 } "
+    "encoder_sequence_length: 8 "};
 const ModelRow test::twoStacksWithDropout = {
     "TwoStacksDropout",
     RELATIVE "encoder { layers: 2 } kv_heads: 4 tied_embeddings: false "

@@ -69,8 +69,9 @@ extern const ModelRow relativeBert;
 /// Tokens of a prefix see each other, and what is behind it is learned.
 extern const ModelRow prefixed, relativePrefixed;
 
-/// An encoder before the decoder, trained on corrupted spans; with dropout.
-extern const ModelRow twoStacks, twoStacksWithDropout;
+/// An encoder before the decoder, trained on corrupted spans; one that takes in
+/// less than the decoder; with dropout.
+extern const ModelRow twoStacks, twoStacksOfFewInputs, twoStacksWithDropout;
 
 /// Mixtures of experts with every way to keep their load even, and with none;
 /// the last of them by a loss over what is computed together.

@@ -96,7 +96,8 @@ ParallelPlan spec::planOf(const Spec &spec) {
 
 plan::PlanSizes spec::planSizes(const Spec &spec) {
   plan::PlanSizes sizes;
-  sizes.layers = spec.model().layers();
+  sizes.encoderLayers = spec.model().encoder().layers();
+  sizes.layers = spec.model().layers() + sizes.encoderLayers;
   // Sizes of attention that no layer has bind nothing.
   bool attending = attends(spec.model());
   sizes.heads = attending ? spec.model().heads() : 0;
@@ -107,6 +108,7 @@ plan::PlanSizes spec::planSizes(const Spec &spec) {
   }
   sizes.experts = spec.model().moe().experts();
   sizes.sequence = spec.training().sequence_length();
+  sizes.encoderSequence = spec.training().encoder_sequence_length();
   sizes.globalBatch = spec.training().global_batch_size();
   for (const BatchSizeStep &step : spec.training().batch_size_steps())
     sizes.smallerBatches.push_back(step.batch_size());

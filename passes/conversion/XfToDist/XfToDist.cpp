@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/plan/IR/Plan.h"
+#include "dialects/xf/IR/HostInputs.h"
 #include "dialects/xf/IR/Stream.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
@@ -99,7 +100,8 @@ private:
       return;
     dist::ContextStrategy strategy = strategyOf(plan.context);
     meshOp.setContextStrategy(strategy);
-    if (strategy == dist::ContextStrategy::AllToAll || dropsByOrder())
+    if (strategy == dist::ContextStrategy::AllToAll || dropsByOrder() ||
+        hasTwoSequences())
       return;
     int64_t parts = 2 * ranks, whole = 0;
     getOperation().walk([&](xf::AttentionOp op) {
@@ -110,6 +112,15 @@ private:
     int64_t longest = whole / parts;
     int64_t rounds = hasDocuments() ? dist::roundsOf(longest, leastPart) : 1;
     balance(longest / rounds, rounds, meshOp);
+  }
+
+  /// Whether there is an encoder's sequence too, of a length of its own.
+  bool hasTwoSequences() {
+    return llvm::any_of(
+        getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
+          return bool(
+              xf::findHostInput(function, xf::HostInput::EncoderTokens));
+        });
   }
 
   /// Whether documents share sequences, none of which attends to another.

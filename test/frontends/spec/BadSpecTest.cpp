@@ -238,6 +238,18 @@ const BadText badTexts[] = {
      "a.textproto:2:12: S23: training.sequence_length is 4, which 3 ranks do "
      "not share evenly (context_parallel, and tensor_parallel with "
      "sequence_parallel); write a multiple"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 position: NONE\n"
+     "  encoder { layers: 1 } }\n"
+     "training { sequence_length: 6 encoder_sequence_length: 8\n"
+     "  span_corruption { first_sentinel: 8 sentinels: 9 noise_density: 0.2 } "
+     "}\n"
+     "plan { context_parallel: 3 pipeline_parallel: 2\n"
+     "  layers_per_stage: [ 1, 3 ] }",
+     "a.textproto:5:1: S18: the entries of plan.layers_per_stage add up to 4; "
+     "write as many as model.encoder.layers and model.layers together (3)\n"
+     "a.textproto:3:31: S23: training.encoder_sequence_length is 8, which 3 "
+     "ranks do not share evenly (context_parallel, and tensor_parallel with "
+     "sequence_parallel); write a multiple"},
 };
 INSTANTIATE_TEST_SUITE_P(All, BadTexts, testing::ValuesIn(badTexts));
 
