@@ -49,15 +49,18 @@ constexpr uint64_t maxModuleBytes = uint64_t(1) << 30;
 
 /// What dist-seed-shardings and dist-explain-shardings have left.
 std::optional<ShardingsNote> readShardingsNote(ModuleOp module) {
+  DictionaryAttr chosen;
   for (auto mesh : module.getOps<dist::MeshOp>())
-    if (DictionaryAttr chosen = mesh.getChosenAttr()) {
-      auto count = [&](StringRef name) {
-        auto number = chosen.getAs<IntegerAttr>(name);
-        return number ? number.getInt() : 0;
-      };
-      return ShardingsNote{count("parameters"), count("ops"), count("kept")};
-    }
-  return std::nullopt;
+    chosen = mesh.getChosenAttr();
+  for (auto mesh : module.getOps<step::MeshOp>())
+    chosen = mesh.getChosenAttr();
+  if (!chosen)
+    return std::nullopt;
+  auto count = [&](StringRef name) {
+    auto number = chosen.getAs<IntegerAttr>(name);
+    return number ? number.getInt() : 0;
+  };
+  return ShardingsNote{count("parameters"), count("ops"), count("kept")};
 }
 
 /// One compilation from input to result.
@@ -187,28 +190,19 @@ private:
   DictionaryAttr runtimeOfModule() {
     for (auto training : module->getOps<xf::TrainingOp>())
       return training.getRuntime();
-    auto training = trainingOfKernels();
-    auto runtime =
-        training ? training.getAs<DictionaryAttr>("runtime") : DictionaryAttr();
-    return runtime ? runtime : DictionaryAttr::get(&context);
-  }
-
-  DictionaryAttr trainingOfKernels() {
-    return (*module)->getAttrOfType<DictionaryAttr>("kern.training");
+    for (auto training : module->getOps<step::TrainingOp>())
+      return training.getRuntime();
+    return DictionaryAttr::get(&context);
   }
 
   void setSpecOfModule(const std::string &text) {
-    auto with = [](DictionaryAttr in, StringRef name, Attribute value) {
-      NamedAttrList entries(in);
-      entries.set(name, value);
-      return entries.getDictionary(in.getContext());
-    };
-    DictionaryAttr runtime =
-        with(runtimeOfModule(), "spec", StringAttr::get(&context, text));
+    NamedAttrList entries(runtimeOfModule());
+    entries.set("spec", StringAttr::get(&context, text));
+    DictionaryAttr runtime = entries.getDictionary(&context);
     for (auto training : module->getOps<xf::TrainingOp>())
-      return training.setRuntimeAttr(runtime);
-    (*module)->setAttr("kern.training",
-                       with(trainingOfKernels(), "runtime", runtime));
+      training.setRuntimeAttr(runtime);
+    for (auto training : module->getOps<step::TrainingOp>())
+      training.setRuntimeAttr(runtime);
   }
 
   /// The specification of a `.mlir` file that a compilation wrote. Its target

@@ -39,8 +39,8 @@ static StringRef nameOf(CollectiveOp collective) {
 /// Those that are used: axes in the order of the mesh, then the rest.
 static SmallVector<StringRef> order(ModuleOp module, std::set<StringRef> used) {
   SmallVector<StringRef> streams;
-  if (auto mesh = module->getAttrOfType<DictionaryAttr>("kern.mesh"))
-    for (auto name : mesh.getAs<ArrayAttr>("axes").getAsRange<StringAttr>())
+  for (auto mesh : module.getOps<step::MeshOp>())
+    for (auto name : mesh.getAxes().getAsRange<StringAttr>())
       if (used.erase(name.getValue()))
         streams.push_back(name.getValue());
   streams.append(used.begin(), used.end());

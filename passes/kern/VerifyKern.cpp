@@ -35,7 +35,7 @@ LogicalResult verifyLevel(ModuleOp module) {
   LogicalResult result = success();
   module.walk([&](Operation *op) {
     StringRef dialect = op->getName().getDialectNamespace();
-    if (dialect != "xf" && dialect != "pipe")
+    if (dialect != "xf" && dialect != "dist" && dialect != "pipe")
       return;
     op->emitOpError("K14: is left from an earlier level");
     result = failure();

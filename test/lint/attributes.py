@@ -28,10 +28,6 @@ LEFT = {
     "dist.split": "the factors of any op that a person split by hand",
     "dist.split_line": "where a person said so, for messages",
     "dist.scattered": "a variable that ZeRO scatters",
-    # Of the module, which is upstream's op; read by one stretch of passes.
-    "kern.mesh": "dist.mesh, for a level that cannot name dist's ops",
-    "kern.part": "parts of dist.mesh, for a level that cannot name dist's",
-    "kern.training": "xf.training, for a level that cannot name xf's ops",
     # Reports, which change no program.
     "pipe.recompute": "what was planned for each stage; on the module",
     # On any op at all.

@@ -79,7 +79,7 @@ private:
 
 void hocket::emitExplanation(ModuleOp module, TextTable &texts,
                              program::Program &program) {
-  for (auto mesh : module.getOps<dist::MeshOp>())
+  for (auto mesh : module.getOps<step::MeshOp>())
     if (ArrayAttr list = mesh.getExplanationAttr())
       for (auto entry : list.getAsRange<DictionaryAttr>())
         TensorWriter(entry, texts, program).write();

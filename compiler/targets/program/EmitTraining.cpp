@@ -114,26 +114,23 @@ std::string fp8Text(xf::Fp8RecipeAttr recipe) {
 } // namespace
 
 LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
-  auto dictionary = module->getAttrOfType<DictionaryAttr>("kern.training");
-  if (!dictionary)
-    return module.emitError("the attribute `kern.training` is missing: the "
-                            "module has no `xf.training`");
-  Fields fields(dictionary);
-  Fields runtime(fields.find<DictionaryAttr>("runtime"));
+  auto trainings = module.getOps<step::TrainingOp>();
+  if (trainings.empty())
+    return module.emitError("no `step.training`: the module has had no "
+                            "`xf.training`");
+  step::TrainingOp from = *trainings.begin();
+  Fields runtime(from.getRuntime());
 
   auto *model = program.mutable_model();
-  model->set_name(fields.text("model_name"));
+  model->set_name(from.getModelName().str());
   model->set_vocab_size(runtime.integer("vocab_size"));
-  model->set_sequence_length(fields.integer("sequence_length"));
+  model->set_sequence_length(from.getSequenceLength());
   if (auto flops = module->getAttrOfType<FloatAttr>("hocket.flops_per_token"))
     model->set_flops_per_token(flops.getValueAsDouble());
 
   auto *training = program.mutable_training();
-  uint64_t micro = fields.integer("micro_batch_size");
-  uint64_t global = fields.integer("global_batch_size");
-  if (micro == 0 || global % micro != 0)
-    return module.emitError("the global batch of ")
-           << global << " is no multiple of the micro batch of " << micro;
+  uint64_t micro = from.getMicroBatchSize();
+  uint64_t global = from.getGlobalBatchSize();
   // At this level a microbatch is what all data-parallel ranks compute.
   auto data = static_cast<uint64_t>(plan::planOf(module).dp);
   if (micro % data != 0)
@@ -142,7 +139,7 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
   training->set_micro_batch_size(micro / data);
   training->set_global_batch_size(global);
   training->set_microbatches(global / micro);
-  if (auto sizes = fields.find<ArrayAttr>("batch_sizes"))
+  if (ArrayAttr sizes = from.getBatchSizesAttr())
     for (auto row : sizes.getAsRange<xf::BatchSizeAttr>()) {
       auto *size = training->add_batch_sizes();
       size->set_from(static_cast<uint64_t>(row.getFrom()));
@@ -151,13 +148,16 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
   training->set_steps(runtime.integer("steps"));
   training->set_epochs(runtime.integer("epochs"));
   training->set_seed(runtime.integer("seed"));
-  if (auto precision = fields.find<xf::PrecisionAttr>("precision"))
-    training->set_precision(xf::stringifyPrecision(precision.getValue()).str() +
-                            fp8Text(fields.find<xf::Fp8RecipeAttr>("fp8")));
+  if (auto precision =
+          dyn_cast_if_present<xf::PrecisionAttr>(from.getPrecisionAttr()))
+    training->set_precision(
+        xf::stringifyPrecision(precision.getValue()).str() +
+        fp8Text(dyn_cast_if_present<xf::Fp8RecipeAttr>(from.getFp8Attr())));
   emitLearningRate(Fields(runtime.find<DictionaryAttr>("learning_rate")),
                    *training->mutable_learning_rate());
-  training->set_clip_norm(fields.real("clip_norm"));
-  if (auto scale = fields.find<xf::LossScaleAttr>("loss_scale"))
+  training->set_clip_norm(from.getClipNorm().convertToDouble());
+  if (auto scale =
+          dyn_cast_if_present<xf::LossScaleAttr>(from.getLossScaleAttr()))
     emitLossScale(scale, *training->mutable_loss_scale());
   training->set_valid_interval(runtime.integer("valid_interval"));
   training->set_valid_batches(runtime.integer("valid_batches"));

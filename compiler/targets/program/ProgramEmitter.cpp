@@ -116,7 +116,7 @@ static void emitKernels(const KernelCode &kernels, program::Program &program,
 LogicalResult hocket::emitProgram(ModuleOp module, const KernelCode &code,
                                   program::Program &program) {
   program.set_version(programVersion);
-  for (auto mesh : module.getOps<dist::MeshOp>())
+  for (auto mesh : module.getOps<step::MeshOp>())
     for (auto [name, size] :
          llvm::zip(mesh.getAxes().getAsRange<StringAttr>(), mesh.getSizes())) {
       auto *axis = program.mutable_mesh()->add_axes();

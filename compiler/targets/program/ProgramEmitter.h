@@ -83,7 +83,7 @@ using EmittedKernels = llvm::StringMap<EmittedKernel>;
 
 /// Fills `program` from `module`, which holds an `exec.role` for each
 /// pipeline rank in their order, `kern.kernel`s
-/// whose code is `code`, `dist.mesh` and the attribute `kern.training`.
+/// whose code is `code`, `step.mesh` and `step.training`.
 /// Errors are diagnostics.
 mlir::LogicalResult emitProgram(mlir::ModuleOp module, const KernelCode &code,
                                 program::Program &program);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Kinds and attributes that `pipe`, `kern` and `exec` share. See
+/// Kinds, attributes and ops that `pipe`, `kern` and `exec` share. See
 /// dialects/step/README.md.
 ///
 //===----------------------------------------------------------------------===//
@@ -13,9 +13,11 @@
 #ifndef HOCKET_DIALECTS_STEP_IR_STEP_H
 #define HOCKET_DIALECTS_STEP_IR_STEP_H
 
+#include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 
 #include "dialects/step/IR/StepDialect.h.inc"
@@ -23,5 +25,8 @@
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/step/IR/StepAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/step/IR/StepOps.h.inc"
 
 #endif // HOCKET_DIALECTS_STEP_IR_STEP_H

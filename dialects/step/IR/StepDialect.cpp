@@ -24,4 +24,8 @@ void StepDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialects/step/IR/StepAttrs.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/step/IR/StepOps.cpp.inc"
+      >();
 }

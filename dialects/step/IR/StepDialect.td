@@ -14,9 +14,10 @@ def Step_Dialect : Dialect {
   let cppNamespace = "::hocket::step";
   let summary = "What several levels say of a step";
   let description = [{
-    No level of its own, and no ops: the kinds of fragments, collectives and
-    epilogues, and where the values of a fragment come from and go to. A level
-    passes them on as they are, so that no conversion translates them.
+    No level of its own: the kinds of variables, fragments, collectives and
+    epilogues, where the values of a fragment come from and go to, and what a
+    module says of its devices and of training. A level passes them on as they
+    are, so that no conversion translates them.
   }];
   let useDefaultAttributePrinterParser = 1;
 }

@@ -105,12 +105,11 @@ private:
 
   /// The places of the mesh that are this role's: with the pipeline's axis
   /// the slowest, ranks that follow each other; without it, all of them.
-  SmallVector<int64_t> ranks() const {
+  SmallVector<int64_t> ranks() {
     int64_t others = 1, first = 0;
-    if (auto mesh = module->getAttrOfType<DictionaryAttr>("kern.mesh"))
-      for (auto [name, size] :
-           llvm::zip(mesh.getAs<ArrayAttr>("axes").getAsRange<StringAttr>(),
-                     mesh.getAs<DenseI64ArrayAttr>("sizes").asArrayRef())) {
+    for (auto mesh : module.getOps<step::MeshOp>())
+      for (auto [name, size] : llvm::zip(
+               mesh.getAxes().getAsRange<StringAttr>(), mesh.getSizes())) {
         bool pipeline = axisKind(name.getValue()) == AxisKind::Pipeline;
         others *= pipeline ? 1 : size;
         first = pipeline ? fragments.rank : first;
@@ -321,13 +320,15 @@ private:
                Value buffer, ArrayAttr axes = {},
                ArrayRef<int64_t> shape = {}) {
     // The rows of the parts that tokens and labels are stored in.
-    auto part = module->getAttrOfType<IntegerAttr>("kern.part");
+    int64_t part = 0;
+    for (auto mesh : module.getOps<step::MeshOp>())
+      part = static_cast<int64_t>(mesh.getParts().value_or(0));
     bool isOther = axes && !shape.empty() &&
                    shape != cast<MemRefType>(buffer.getType()).getShape();
     builder.create<exec::HostOp>(loc, direction, name, buffer, axes,
                                  isOther ? builder.getDenseI64ArrayAttr(shape)
                                          : DenseI64ArrayAttr(),
-                                 axes && part ? part.getInt() : 0);
+                                 axes ? part : 0);
   }
 
   //===--------------------------------------------------------------------===//

@@ -15,8 +15,8 @@ def ConvertPipeToKern : Pass<"convert-pipe-to-kern", "::mlir::ModuleOp"> {
     Every op of the model becomes a fused region with that op's formula
     (`kern.rows`, `kern.columns`), a GEMM (`kern.gemm`), a call of a
     hand-written kernel (`kern.library`) or a view. Variables, reads and writes
-    become their counterparts and `xf.training` the module's attribute
-    `kern.training`. `pipe.fragment` and its function become a `kern.fragment`,
+    become their counterparts, `xf.training` a `step.training` and `dist.mesh` a
+    `step.mesh`. `pipe.fragment` and its function become a `kern.fragment`,
     and `pipe.schedule` a `kern.schedule` of these. Ops of other dialects stay.
 
     ```mlir

@@ -187,20 +187,16 @@ struct LastReason : RewriterBase::Listener {
 
 struct ConvertPipeToKern
     : hocket::impl::ConvertPipeToKernBase<ConvertPipeToKern> {
-  /// `kern.mesh` of the module, and `kern.part`: the rows of the parts that the
-  /// last dim of tokens is stored in.
-  void describeDevices() {
-    Builder builder(&getContext());
-    for (auto mesh : getOperation().getOps<dist::MeshOp>()) {
-      getOperation()->setAttr(
-          "kern.mesh",
-          builder.getDictionaryAttr(
-              {builder.getNamedAttr("axes", mesh.getAxesAttr()),
-               builder.getNamedAttr("sizes", mesh.getSizesAttr())}));
-      mesh.removeRoundsAttr(); // A rank's own rows say it.
-      if (Attribute part = mesh.getPartsAttr())
-        getOperation()->setAttr("kern.part", part);
-      mesh.removePartsAttr();
+  /// A mesh whose axes only name devices. In how many rounds parts are dealt
+  /// out follows from a rank's own rows.
+  void replaceMesh() {
+    for (auto mesh :
+         llvm::make_early_inc_range(getOperation().getOps<dist::MeshOp>())) {
+      OpBuilder builder(mesh);
+      builder.create<step::MeshOp>(
+          mesh.getLoc(), mesh.getAxesAttr(), mesh.getSizesAttr(),
+          mesh.getPartsAttr(), mesh.getChosenAttr(), mesh.getExplanationAttr());
+      mesh.erase();
     }
   }
 
@@ -214,9 +210,7 @@ struct ConvertPipeToKern
   }
 
   void runOnOperation() override {
-    // 1. What later levels need to know of devices, without their dialect.
-    describeDevices();
-    // 2. Schedules, while the fragments that they name are there, and all else
+    // 1. Schedules, while the fragments that they name are there, and all else
     // in program order, so that operands are already converted and the first
     // contribution to a gradient is met first.
     ConversionTarget target = targetOf(getContext());
@@ -226,7 +220,7 @@ struct ConvertPipeToKern
         (isa<pipe::ScheduleOp>(op) ? ops : others).push_back(op);
     });
     llvm::append_range(ops, others);
-    // 3. One pattern each. A pattern driver would visit ops in another order.
+    // 2. One pattern each. A pattern driver would visit ops in another order.
     FrozenRewritePatternSet patterns = lowerings(&getContext());
     PatternApplicator applicator(patterns);
     applicator.applyDefaultCostModel();
@@ -242,6 +236,8 @@ struct ConvertPipeToKern
       }
       ++converted;
     }
+    // 3. The mesh, which collectives were lowered over.
+    replaceMesh();
   }
 };
 

@@ -136,9 +136,14 @@ Values lower(OpBuilder &builder, xf::OutputOp op) {
 // The step
 //===----------------------------------------------------------------------===//
 
-/// Kept whole, as the attribute `kern.training` of the module.
-Values lower(OpBuilder &, xf::TrainingOp op) {
-  op->getParentOp()->setAttr("kern.training", op->getAttrDictionary());
+/// Kept whole.
+Values lower(OpBuilder &builder, xf::TrainingOp op) {
+  builder.create<step::TrainingOp>(
+      op.getLoc(), op.getModelNameAttr(), op.getMicroBatchSizeAttr(),
+      op.getGlobalBatchSizeAttr(), op.getSequenceLengthAttr(),
+      op.getOptimizer(), op.getClipNormAttr(), op.getPrecisionAttr(),
+      op.getLossScaleAttr(), op.getFp8Attr(), op.getBatchSizesAttr(),
+      op.getRuntimeAttr());
   return {};
 }
 

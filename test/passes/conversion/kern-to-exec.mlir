@@ -66,7 +66,8 @@ kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>, 
 // A role for each pipeline rank, with what its functions use. What they receive
 // stands at their beginning, what they send at their end.
 
-module attributes {kern.mesh = {axes = ["pp", "tp"], sizes = array<i64: 2, 2>}} {
+module {
+step.mesh ["pp", "tp"] sizes [2, 2]
 kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "a", slot = "value"}
 kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<working>}
 

@@ -1,8 +1,8 @@
 // RUN: hocket-opt %s --convert-pipe-to-kern | FileCheck %s
 
-// CHECK: module attributes {kern.training = {{{.*}}model_name = "tiny"
 module {
   // CHECK-NOT: xf.training
+  // CHECK: step.training {{{.*}}model_name = "tiny"
   xf.training {clip_norm = 1.0, global_batch_size = 4 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
   // CHECK: kern.variable @w : tensor<8x8xf32> {info = {decay, init = "normal", init_value = 2.000000e-02 : f64, random_key = 7 : i32, shape = array<i64: 8, 8>}, kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
   xf.variable @w : tensor<8x8xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>, random_key = 7 : i32}

@@ -5,7 +5,8 @@
 // stays on stream 0, and so does one between pipeline ranks. A shift always has
 // its axis's stream.
 
-module attributes {kern.mesh = {axes = ["pp", "dp", "cp", "tp"], sizes = array<i64: 2, 2, 2, 2>}} {
+module {
+step.mesh ["pp", "dp", "cp", "tp"] sizes [2, 2, 2, 2]
 // CHECK: exec.role @role0 ranks [0] streams ["cp", "tp", "gradients"] {
 exec.role @role0 ranks [0] {
   %x = exec.buffer "x" kind inputs : memref<8xf32>

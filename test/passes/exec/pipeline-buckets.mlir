@@ -43,7 +43,8 @@
 // APART: exec.collective all_reduce %b.grad to
 // APART: exec.entry "train_step" [@forward, @backward, @forward, @backward, @update]
 
-module attributes {kern.mesh = {axes = ["dp"], sizes = array<i64: 2>}} {
+module {
+step.mesh ["dp"] sizes [2]
 kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "a", slot = "value"}
 kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "b", slot = "value"}
 kern.variable @c : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "c", slot = "value"}

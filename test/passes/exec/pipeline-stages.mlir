@@ -3,7 +3,8 @@
 // Two stages on two pipeline ranks, each of two ranks of the mesh. Only what a
 // rank's functions use is in its role.
 
-module attributes {kern.mesh = {axes = ["pp", "tp"], sizes = array<i64: 2, 2>}} {
+module {
+step.mesh ["pp", "tp"] sizes [2, 2]
 kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "a", slot = "value"}
 kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "b", slot = "value"}
 kern.variable @b.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "b", slot = "gradient"}

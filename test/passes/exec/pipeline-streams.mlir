@@ -3,7 +3,8 @@
 // A sum beside which something is computed has the stream of its axis; one
 // whose result is wanted at once stays on stream 0.
 
-module attributes {kern.mesh = {axes = ["dp", "tp"], sizes = array<i64: 2, 2>}} {
+module {
+step.mesh ["dp", "tp"] sizes [2, 2]
 kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
 kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
 

@@ -8,6 +8,11 @@ func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// expected-error @+1 {{K14: is left from an earlier level}}
+dist.mesh @mesh ["dp"] sizes [2]
+
+// -----
+
 func.func @scalar(%x: f32) -> f32 {
   // expected-error @+1 {{K14: cannot stand in a function here}}
   %0 = arith.addf %x, %x : f32

@@ -1,0 +1,24 @@
+// RUN: hocket-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{K35: each axis has a name of its own and a size of at least 1}}
+step.mesh ["dp", "dp"] sizes [2, 4]
+
+// -----
+
+// expected-error @+1 {{K35: each axis has a name of its own and a size of at least 1}}
+step.mesh ["dp", "tp"] sizes [2]
+
+// -----
+
+// expected-error @+1 {{K35: each axis has a name of its own and a size of at least 1}}
+step.mesh ["dp"] sizes [0]
+
+// -----
+
+// expected-error @+1 {{K35: parts have at least one row, not 0}}
+step.mesh ["dp"] sizes [2] parts 0
+
+// -----
+
+// expected-error @+1 {{K36: the global batch of 8 is no multiple of the micro batch of 3}}
+step.training {global_batch_size = 8 : i64, micro_batch_size = 3 : i64, model_name = "nano", runtime = {}, sequence_length = 256 : i64}

@@ -1,0 +1,6 @@
+// RUN: hocket-opt %s | hocket-opt | FileCheck %s
+
+// CHECK: step.mesh ["dp", "cp"] sizes [2, 4] parts 128{{$}}
+step.mesh ["dp", "cp"] sizes [2, 4] parts 128
+// CHECK: step.training {clip_norm = 1.000000e+00 : f64, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", precision = #xf.precision<fp32>, runtime = {seed = 1 : i64}, sequence_length = 256 : i64}
+step.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", precision = #xf.precision<fp32>, runtime = {seed = 1 : i64}, sequence_length = 256 : i64}
