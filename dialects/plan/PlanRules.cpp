@@ -220,8 +220,8 @@ private:
               "); write one of its divisors");
   }
 
-  /// S86 to S88: heads of state-space layers and their groups go to tensor
-  /// ranks whole, groups as key heads do; sequences are whole.
+  /// S86 to S88: heads of state-space layers and their groups go to ranks
+  /// whole, groups to tensor ranks as key heads do.
   void checkStateSpace() {
     if (sizes.stateHeads == 0)
       return;
@@ -244,11 +244,22 @@ private:
               ", over which model.kv_heads (" + text(sizes.kvHeads) +
               ") and model.state_space.groups (" + text(groups) +
               ") are not split alike; write one that divides both");
-    if (plan.cp > 1)
+    else
+      checkSharedStates();
+  }
+
+  /// S88: in the place of positions, ranks that share sequences get whole
+  /// groups, or heads of a group that each tensor rank has alone.
+  void checkSharedStates() {
+    int64_t groups = std::max<int64_t>(1, sizes.stateGroups / plan.tp);
+    int64_t heads = sizes.stateHeads / plan.tp;
+    if (groups > 1 ? groups % plan.cp != 0 : heads % plan.cp != 0)
       add(88, "plan.context_parallel",
           "plan.context_parallel is " + text(plan.cp) +
-              ", and state-space layers go through whole sequences; write "
-              "context_parallel: 1");
+              ", which does not divide the " +
+              (groups > 1 ? text(groups) + " groups" : text(heads) + " heads") +
+              " of state-space layers that a tensor rank has; write one of "
+              "their divisors");
   }
 
   /// S23: positions go to ranks in shards of one size.

@@ -159,8 +159,8 @@ private:
     case ReasonKind::SharedRows:
       return "devices that share sequences share out each expert's rows";
     case ReasonKind::Heads:
-      return "attention needs whole sequences, so that heads are split in "
-             "their place";
+      return "sequences are needed whole, so that heads or channels are split "
+             "in the place of positions";
     case ReasonKind::Ring:
       return "keys and values stay where their positions are, and travel in a "
              "ring";

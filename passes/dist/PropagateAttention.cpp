@@ -71,7 +71,7 @@ void Propagation::keepForGradient(Operation *op, const xf::FactorRule &rule,
     OpBuilder builder(op);
     auto split = operand.getDefiningOp<xf::ReshapeOp>();
     if (!split || tensorOf(split.getInput()).getRank() != 3) {
-      op->setOperand(i, moveForGradient(builder, operand, want));
+      keepMoved(op, i, want);
       continue;
     }
     Sharding flat = want;
@@ -88,6 +88,11 @@ void Propagation::keepForGradient(Operation *op, const xf::FactorRule &rule,
     setReasons(heads, {std::move(reasons)});
     op->setOperand(i, heads.getResult());
   }
+}
+
+void Propagation::keepMoved(Operation *op, unsigned i, const Sharding &to) {
+  OpBuilder builder(op);
+  op->setOperand(i, moveForGradient(builder, op->getOperand(i), to));
 }
 
 Value Propagation::moveForGradient(OpBuilder &builder, Value value,

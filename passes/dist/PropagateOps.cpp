@@ -32,6 +32,10 @@ LogicalResult Propagation::visitShardable(xf::ShardableOpInterface shardable) {
     matchShards(rule, choice);
   if (isa<xf::AttentionOp, xf::AttentionGradientOp>(op) && context)
     return visitAttention(op, rule, std::move(choice));
+  if (isa<xf::CausalConvOp, xf::CausalConvGradientOp, xf::StateScanOp,
+          xf::StateScanGradientOp>(op) &&
+      context)
+    return visitStateSpace(op, rule, std::move(choice));
   if (auto rewritten = rewrite(op, rule, choice))
     return visitAll(*rewritten);
   split(op, rule, choice);

@@ -134,11 +134,21 @@ private:
                                  const xf::FactorRule &rule,
                                  OpSharding &choice);
 
+  /// Convolutions and scans go through whole sequences: where devices share
+  /// these, channels and heads are split in the place of positions, from the
+  /// first convolution to the result of the scan, and in the gradient likewise.
+  mlir::LogicalResult visitStateSpace(mlir::Operation *op,
+                                      const xf::FactorRule &rule,
+                                      OpSharding choice);
+
   /// What the gradient needs of queries, keys and values is kept as attention
   /// wants it, so that it need not be moved again: what is kept is before
   /// reshapes, so they come after.
   void keepForGradient(mlir::Operation *op, const xf::FactorRule &rule,
                        const OpSharding &choice);
+
+  /// Operand `i` as `to`, which the gradient then has of it, too.
+  void keepMoved(mlir::Operation *op, unsigned i, const Sharding &to);
 
   /// `value` as `to`, which is then also what the function returns of it.
   mlir::Value moveForGradient(mlir::OpBuilder &builder, mlir::Value value,

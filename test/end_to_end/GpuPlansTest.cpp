@@ -146,6 +146,7 @@ std::vector<Kind> kinds() {
       {&relativeBert, densePlans(), {"Pp2Dp2Tp2"}},
       {&prefixed, contextPlans(), {"Cp2AllToAll", "Pp2Cp2Ring"}},
       {&relativePrefixed, dropoutPlans(), {"Dp2Tp2Full"}},
+      {&stateSpace, contextPlans(), {"Pp2Cp2Ring"}},
       {&twoStacks, densePlans(), {"Dp2Zero3", "Tp2Sp"}},
       {&twoStacksWithDropout, dropoutPlans(), {"Dp2Tp2Full"}},
       {&bert, densePlans(), {"Pp2Dp2Tp2", "Dp2Zero3"}},

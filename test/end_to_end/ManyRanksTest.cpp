@@ -77,11 +77,12 @@ void RandomPlans::trainTheSame(const std::vector<const ModelRow *> &models,
         std::string(model.fields).find("encoder {") < std::string::npos;
     bool hasChoices =
         std::string(model.fields).find("choices") < std::string::npos;
-    if (hasStates) // S88
-      context = "1";
     std::string sequence = oneOf({"", " --sequence-parallel"});
     bool isLong = context == "4";
-    std::string tensor = oneOf({"1", "2", isLong ? "1" : "4"}), share = tensor;
+    bool isShared = hasStates && context != "1"; // S88: four groups or heads.
+    std::string tensor = oneOf({"1", isLong && isShared ? "1" : "2",
+                                isLong || isShared ? "1" : "4"}),
+                share = tensor;
     if (hasExperts && !sequence.empty())
       share = oneOf({tensor.c_str(), "1", tensor == "4" ? "2" : "1"});
     std::string stages =
@@ -168,7 +169,7 @@ TEST_F(RandomPlans, TrainTheSameTwoStacks) {
 }
 
 TEST_F(RandomPlans, TrainTheSameStateSpaces) {
-  trainTheSame({&stateSpace, &oneGroup}, 10);
+  trainTheSame({&stateSpace, &oneGroup}, 15);
 }
 
 TEST_F(RandomPlans, TrainTheSameEncoders) {
@@ -214,6 +215,12 @@ std::vector<PlanCase> cases() {
   add(droppingExperts, expertPlans());
   add(droppingExperts, moreExpertPlans());
   add(stateSpace, densePlans());
+  for (const PlanRow &plan : contextPlans())
+    if (std::ranges::count(std::vector<std::string>{"Pp2Cp2Tp2", "Dp3Cp2Zero3",
+                                                    "Cp4Ring", "Dp2Cp2Tp2Ring",
+                                                    "Pp2Cp2RingAuto"},
+                           plan.name))
+      all.push_back({&stateSpace, &plan});
   add(oneGroup, densePlans().first(10)); // Every axis alone.
   add(gpt, contextPlans());
   add(llama, contextPlans());

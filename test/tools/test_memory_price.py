@@ -42,6 +42,18 @@ HYBRIDS = [("m", 1, 1), ("w*3 a", 1, 1), ("m*3 a", 8, 1), ("m f m b f", 8, 8)]
 FULLEST, ANY, EXCHANGING, HYBRID = 0.05, 0.06, 0.03, 0.03
 
 # The plan as `simulate` and as a specification has it.
+SEQUENCES = [
+    (
+        "dp=2,cp=2,tp=2,sp=1,mbs=2",
+        "data_parallel: 2 context_parallel: 2 tensor_parallel: 2 "
+        "sequence_parallel: true micro_batch_size: 2",
+    ),
+    ("pp=2,cp=4,mbs=2", "pipeline_parallel: 2 context_parallel: 4 micro_batch_size: 2"),
+    (
+        "dp=4,cp=2,zero=2,mbs=2",
+        "data_parallel: 4 context_parallel: 2 zero_stage: 2 micro_batch_size: 2",
+    ),
+]
 DENSE = [
     ("dp=8,mbs=2", "data_parallel: 8 micro_batch_size: 2"),
     (
@@ -241,6 +253,13 @@ class MemoryPriceTest(unittest.TestCase):
             more = self.hybrid(pattern, groups, norms)
             plans = DENSE[3:10] + SHARDED if groups == norms else SHARDED
             for short, plan in plans:
+                with self.subTest(pattern=pattern, plan=short):
+                    self.check(more, short, plan, HYBRID)
+
+    def test_shared_sequences_of_state_spaces(self):
+        for pattern, groups, norms in HYBRIDS:
+            more = self.hybrid(pattern, groups, norms)
+            for short, plan in SEQUENCES:
                 with self.subTest(pattern=pattern, plan=short):
                     self.check(more, short, plan, HYBRID)
 

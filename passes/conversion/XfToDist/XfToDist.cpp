@@ -93,7 +93,7 @@ private:
   }
 
   /// How devices share sequences: attention's strategy, and the order of
-  /// positions.
+  /// positions. State-space layers go through sequences in order.
   void placeSequences(const dist::Mesh &mesh, dist::MeshOp meshOp) {
     int64_t ranks = mesh.product(mesh.parts(AxisKind::Context));
     if (ranks == 1)
@@ -101,7 +101,7 @@ private:
     dist::ContextStrategy strategy = strategyOf(plan.context);
     meshOp.setContextStrategy(strategy);
     if (strategy == dist::ContextStrategy::AllToAll || dropsByOrder() ||
-        hasTwoSequences())
+        hasTwoSequences() || stateGroups() > 0)
       return;
     int64_t parts = 2 * ranks, whole = 0;
     getOperation().walk([&](xf::AttentionOp op) {

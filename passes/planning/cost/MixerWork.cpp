@@ -27,6 +27,7 @@ public:
 private:
   void scan(double inner, double both);
   void recurrence();
+  void exchangePositions();
   void gatedNorm();
   /// Of a rank's part of a Mamba-2 block.
   double inner() const { return double(model.stateSpace.inner()) / tp; }
@@ -94,6 +95,7 @@ void MixerPricer::compiledStateSpace(bool ends) {
   double row = element * tokens * channels();
   moved(4 * row, 8 * row, 6);
   recurrence();
+  exchangePositions();
   gatedNorm();
   if (ends)
     gemm({tokens, hidden, inner()});
@@ -102,6 +104,26 @@ void MixerPricer::compiledStateSpace(bool ends) {
   if (ends)
     tensorCollective(1, shape.groups % plan.tp == 0 ? 1 : 5);
   stream();
+}
+
+/// Ranks that share sequences get heads of whole ones: x, B, C and steps on the
+/// way in, y on the way out; backward, their gradients. Maps of groups that
+/// several ranks have are gathered.
+void MixerPricer::exchangePositions() {
+  if (plan.cp == 1)
+    return;
+  const StateSpace &shape = model.stateSpace;
+  double row = element * tokens, maps = channels() - inner();
+  bool dealsMaps = std::max<int64_t>(1, shape.groups / plan.tp) % plan.cp == 0;
+  double dealt =
+      2 * inner() + double(shape.heads) / tp + (dealsMaps ? maps : 0);
+  double link = times.dispatch(row * dealt, 1, {plan.cp, plan.tp});
+  if (!dealsMaps)
+    link += times.allGather(row * maps * double(plan.cp), {plan.cp, plan.tp});
+  for (Work *pass : {&work.forward, &work.backward}) {
+    pass->context += link;
+    pass->host += 5 * times.software().host_collective_seconds();
+  }
 }
 
 /// Token by token: a kernel is bound by its FLOPs or by its bytes. Backward the

@@ -211,9 +211,15 @@ TEST(BadStateSpaces, AreExplained) {
             "a:1:245: S87: plan.tensor_parallel is 6, over which "
             "model.kv_heads (3) and model.state_space.groups (2) are not split "
             "alike; write one that divides both");
-  EXPECT_EQ(stateErrorOf(space, "plan { context_parallel: 2 }"),
-            "a:1:184: S88: plan.context_parallel is 2, and state-space layers "
-            "go through whole sequences; write context_parallel: 1");
+  EXPECT_EQ(stateErrorOf(space, "plan { context_parallel: 4 }"),
+            "a:1:184: S88: plan.context_parallel is 4, which does not divide "
+            "the 2 groups of state-space layers that a tensor rank has; write "
+            "one of their divisors");
+  EXPECT_EQ(stateErrorOf("state_space { heads: 6 }",
+                         "plan { context_parallel: 4 }"),
+            "a:1:162: S88: plan.context_parallel is 4, which does not divide "
+            "the 6 heads of state-space layers that a tensor rank has; write "
+            "one of their divisors");
   EXPECT_EQ(stateErrorOf(space, "training { data { eod_token: 1 "
                                 "reset_attention_mask: true } }"),
             "a:1:208: S89: state-space layers carry their states from document "
