@@ -215,11 +215,11 @@ TEST(BadStateSpaces, AreExplained) {
             "a:1:184: S88: plan.context_parallel is 4, which does not divide "
             "the 2 groups of state-space layers that a tensor rank has; write "
             "one of their divisors");
-  EXPECT_EQ(stateErrorOf("state_space { heads: 6 }",
-                         "plan { context_parallel: 4 }"),
-            "a:1:162: S88: plan.context_parallel is 4, which does not divide "
-            "the 6 heads of state-space layers that a tensor rank has; write "
-            "one of their divisors");
+  EXPECT_EQ(
+      stateErrorOf("state_space { heads: 6 }", "plan { context_parallel: 4 }"),
+      "a:1:162: S88: plan.context_parallel is 4, which does not divide "
+      "the 6 heads of state-space layers that a tensor rank has; write "
+      "one of their divisors");
   EXPECT_EQ(stateErrorOf(space, "training { data { eod_token: 1 "
                                 "reset_attention_mask: true } }"),
             "a:1:208: S89: state-space layers carry their states from document "
