@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Placement.h"
 #include "passes/dist/Passes.h"
 #include "passes/dist/Reasons.h"
 #include "passes/dist/ValueNames.h"
@@ -37,18 +38,10 @@ struct Entry {
   ShardingAttr sharding;
 };
 
-ShardingAttr shardingAt(Operation *op, StringRef list, unsigned index) {
-  auto shardings = op->getAttrOfType<ArrayAttr>(list);
-  if (!shardings || index >= shardings.size())
-    return {};
-  return dyn_cast<ShardingAttr>(shardings[index]);
-}
-
 /// How a value is given by what makes it.
 ShardingAttr givenSharding(Value value) {
   if (auto result = dyn_cast<OpResult>(value))
-    return shardingAt(result.getOwner(), "dist.results",
-                      result.getResultNumber());
+    return Placement::of(result.getOwner()).ofResult(result.getResultNumber());
   auto argument = cast<BlockArgument>(value);
   auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
   return function ? function.getArgAttrOfType<ShardingAttr>(
@@ -180,7 +173,7 @@ private:
   /// An operand that is not as the op wants it.
   std::string moveText(unsigned i, ArrayRef<ReasonAttr> reasons) const {
     ShardingAttr from = givenSharding(op->getOperand(i));
-    ShardingAttr to = shardingAt(op, "dist.operands", i);
+    ShardingAttr to = Placement::of(op).ofOperand(i);
     std::string text = operandText(i) + " moves";
     if (from && to)
       text += " from " + Sharding::of(from).text() + " to " +
@@ -324,7 +317,8 @@ private:
       return;
     int64_t kept = 0;
     module.walk([&](Operation *op) {
-      kept += op->hasAttr("dist.split_line") && op->hasAttr("dist.results");
+      Placement placement = Placement::of(op);
+      kept += placement.line >= 0 && placement.results;
     });
     NamedAttrList entries(chosen);
     entries.set("kept", Builder(module.getContext()).getI64IntegerAttr(kept));
@@ -357,7 +351,7 @@ private:
   }
 
   void explain(Operation *op, func::FuncOp function) {
-    if (!op->hasAttr("dist.reasons"))
+    if (!Placement::of(op).reasons)
       return;
     for (OpResult result : op->getResults()) {
       ShardingAttr sharding = givenSharding(result);

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Placement.h"
 #include "passes/dist/ExpertSharding.h"
 #include "passes/dist/Passes.h"
 #include "passes/dist/Reshard.h"
@@ -30,10 +31,10 @@ using namespace hocket;
 using namespace hocket::dist;
 
 /// One a value; empty for what is no tensor.
-static SmallVector<Sharding> shardingsOf(Operation *op, StringRef name) {
+static SmallVector<Sharding> shardingsOf(ArrayAttr list) {
   SmallVector<Sharding> shardings;
-  if (auto attributes = op->getAttrOfType<ArrayAttr>(name))
-    for (Attribute attribute : attributes) {
+  if (list)
+    for (Attribute attribute : list) {
       auto sharding = dyn_cast<ShardingAttr>(attribute);
       shardings.push_back(sharding ? Sharding::of(sharding) : Sharding());
     }
@@ -71,8 +72,7 @@ public:
 
 private:
   void partition(xf::VariableOp variable) {
-    variable->removeAttr("dist.split_line");
-    variable->removeAttr("dist.reasons");
+    variable->removeAttr(kPlacementAttr);
     auto type = cast<RankedTensorType>(variable.getType());
     auto sharding = variable->getAttrOfType<ShardingAttr>("dist.sharding");
     if (!sharding || Sharding::of(sharding).isWhole())
@@ -94,7 +94,7 @@ private:
     SmallVector<Operation *> ops;
     for (Operation &op : function.front()) {
       ops.push_back(&op);
-      if (auto gives = op.getAttrOfType<ArrayAttr>("dist.results"))
+      if (ArrayAttr gives = Placement::of(&op).results)
         for (auto [result, give] : llvm::zip(op.getResults(), gives))
           if (auto sharding = dyn_cast<ShardingAttr>(give))
             note(result, sharding);
@@ -127,19 +127,14 @@ private:
   LogicalResult partition(Operation *op) {
     ShardContext context{mesh,
                          {},
-                         shardingsOf(op, "dist.operands"),
-                         shardingsOf(op, "dist.results")};
+                         shardingsOf(Placement::of(op).operands),
+                         shardingsOf(Placement::of(op).results)};
     for (auto [i, sharding] : llvm::enumerate(context.operands))
       if (isa<RankedTensorType>(op->getOperand(i).getType()) &&
           failed(move(op, i, sharding)))
         return failure();
     context.types = globalTypes(op);
-    op->removeAttr("dist.operands");
-    op->removeAttr("dist.results");
-    op->removeAttr("dist.split");
-    op->removeAttr("dist.split_line");
-    op->removeAttr("dist.reasons");
-    op->removeAttr("dist.moves");
+    op->removeAttr(kPlacementAttr);
     for (Value result : op->getResults())
       makeLocal(result);
     if (auto constrain = dyn_cast<ConstrainOp>(op)) {

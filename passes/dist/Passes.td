@@ -14,17 +14,17 @@ def DistSeedShardings : Pass<"dist-seed-shardings", "::mlir::ModuleOp"> {
   let description = [{
     The file (passes/planning/strategy/ChosenSplits.h) is what `hocket strategy
     solve --shardings` or a person has written, for the mesh of the program; where
-    the plan names none, nothing changes. A
-    parameter's line takes the place of the plan's seed, for its optimizer state,
-    its gradient and its working copy too. An op's line becomes `dist.split`, the
-    axes of each factor of its rule, which dist-propagate-shardings keeps to. What
-    the file does not name follows as ever, but the residual stream has no
+    the plan names none, nothing changes. A parameter's line takes the place of
+    the plan's seed, for its optimizer state, its gradient and its working copy
+    too. An op's line becomes the `split` of its `dist.placement`, the axes of
+    each factor of its rule, which dist-propagate-shardings keeps to. What the
+    file does not name follows as ever, but the residual stream has no
     sharding of its own once ops are named. D21 says what is refused.
 
     ```mlir
     %y = xf.linear %x, %w : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
     // becomes, with `split forward/linear [-,tp] [-,tp] -> [-,-]`
-    %y = xf.linear %x, %w {dist.split = [[], ["tp"], []], dist.split_line = 4} : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
+    %y = xf.linear %x, %w {dist.placement = #dist.placement<line = 4, split = [[], ["tp"], []]>} : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
     ```
   }];
   let statistics = [
@@ -37,14 +37,14 @@ def DistPropagateShardings
   let summary = "decides how every op and every value is split over the mesh";
   let description = [{
     From the seeds (`dist.sharding` on variables and on the arguments of the
-    functions that face the host, `dist.stream` on arguments of layers) through every op
-    in program order, by its factor rule: each op gets `dist.operands`, what it
-    wants, and `dist.results`, what it gives. passes/dist/OpSharding.h states
-    the priorities. Partial sums that are of the residual stream
+    functions that face the host, `dist.stream` on arguments of layers) through
+    every op in program order, by its factor rule: each op gets a
+    `dist.placement`, of `operands` what it wants, of `results` what it gives.
+    passes/dist/OpSharding.h states the priorities. Partial sums that are of the residual stream
     (passes/dist/StreamValues.h) are reduced to its sharding; others are reduced
     where the first op needs them. Gradients take the sharding in which they are made.
     What decided is written down with it, for dist-explain-shardings:
-    `dist.reasons` of results, `dist.moves` of operands.
+    `reasons` of results, `moves` of operands.
 
     Ops whose shards are no op of the same kind are rewritten: a bias after
     partial sums, cross-entropy over a split vocabulary or split rows.
@@ -52,7 +52,7 @@ def DistPropagateShardings
     ```mlir
     %y = xf.linear %x, %w : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
     // becomes, with the rows of %w split over tp
-    %y = xf.linear %x, %w {dist.operands = [#dist.sharding<@mesh, [[], []], partial = []>, #dist.sharding<@mesh, [["tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [[], ["tp"]], partial = []>], dist.reasons = [[#dist.reason<weight_first over "tp" operand 1 dim 0>]]} : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
+    %y = xf.linear %x, %w {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [[], []], partial = []>, #dist.sharding<@mesh, [["tp"], []], partial = []>], reasons = [[#dist.reason<weight_first over "tp" operand 1 dim 0>]], results = [#dist.sharding<@mesh, [[], ["tp"]], partial = []>]>} : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
     ```
   }];
   let statistics = [
@@ -90,7 +90,7 @@ def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
     moved once. Each collective says in `why` which two ops made it necessary.
 
     ```mlir
-    %y = xf.linear %x, %w {dist.operands = [#dist.sharding<@mesh, [[], ["tp"]], partial = []>, #dist.sharding<@mesh, [[], ["tp"]], partial = []>], dist.results = [#dist.sharding<@mesh, [[], []], partial = ["tp"]>]} : (tensor<8x32xf32>, tensor<16x32xf32>) -> tensor<8x16xf32>
+    %y = xf.linear %x, %w {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [[], ["tp"]], partial = []>, #dist.sharding<@mesh, [[], ["tp"]], partial = []>], results = [#dist.sharding<@mesh, [[], []], partial = ["tp"]>]>} : (tensor<8x32xf32>, tensor<16x32xf32>) -> tensor<8x16xf32>
     // becomes, on two devices and with a next op that wants %y whole
     %p = xf.linear %x, %w : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
     %y = dist.all_reduce %p over ["tp"] : tensor<8x16xf32>

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Placement.h"
 #include "passes/dist/Propagation.h"
 
 #include <utility>
@@ -109,22 +110,24 @@ Value Propagation::moveForGradient(OpBuilder &builder, Value value,
 }
 
 void Propagation::keepKeys(Operation *op, bool isGradient, const Axes &axes) {
-  auto keep = [&](StringRef name, ArrayRef<unsigned> places) {
-    SmallVector<Attribute> all(op->getAttrOfType<ArrayAttr>(name).getValue());
+  Placement placement = Placement::of(op);
+  auto keep = [&](ArrayAttr &list, ArrayRef<unsigned> places) {
+    SmallVector<Attribute> all(list.getValue());
     for (unsigned i : places) {
       Sharding sharding = Sharding::of(cast<ShardingAttr>(all[i]));
       sharding.dims[1] = axes;
       dropAxes(sharding.partial, axes);
       all[i] = sharding.toAttr(mesh.symbol());
-      if (name == "dist.results")
+      if (&list == &placement.results)
         set(op->getResult(i), sharding);
     }
-    op->setAttr(name, ArrayAttr::get(op->getContext(), all));
+    list = ArrayAttr::get(op->getContext(), all);
+    placement.setOn(op);
   };
   if (!isGradient)
-    return keep("dist.operands", {1, 2});
-  keep("dist.operands", {2, 3});
-  keep("dist.results", {1, 2});
+    return keep(placement.operands, {1, 2});
+  keep(placement.operands, {2, 3});
+  keep(placement.results, {1, 2});
   SmallVector<Reasons> reasons;
   for (unsigned i = 0; i < op->getNumResults(); ++i) {
     reasons.push_back(reasonsOf(op, i));

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Placement.h"
 #include "passes/dist/OpStrategies.h"
 #include "passes/dist/Propagation.h"
 #include "passes/dist/SplitOps.h"
@@ -47,7 +48,7 @@ LogicalResult Propagation::visitShardable(xf::ShardableOpInterface shardable) {
 //===----------------------------------------------------------------------===//
 
 std::optional<OpSharding> Propagation::chosenSplit(Operation *op) {
-  auto factors = op->getAttrOfType<ArrayAttr>("dist.split");
+  ArrayAttr factors = Placement::of(op).split;
   if (!factors)
     return std::nullopt;
   OpSharding chosen;
@@ -58,12 +59,12 @@ std::optional<OpSharding> Propagation::chosenSplit(Operation *op) {
 
 ReasonAttr Propagation::chosenReason(Operation *op) {
   MLIRContext *context = op->getContext();
-  if (auto line = op->getAttrOfType<IntegerAttr>("dist.split_line"))
+  Placement placement = Placement::of(op);
+  if (placement.line >= 0)
     return ReasonAttr::get(context, ReasonKind::Chosen, {}, -1, -1,
-                           line.getInt());
-  return op->hasAttr("dist.split")
-             ? ReasonAttr::of(context, ReasonKind::ChosenAlike)
-             : ReasonAttr();
+                           placement.line);
+  return placement.split ? ReasonAttr::of(context, ReasonKind::ChosenAlike)
+                         : ReasonAttr();
 }
 
 LogicalResult Propagation::visitChosen(xf::ShardableOpInterface shardable,
@@ -82,11 +83,12 @@ LogicalResult Propagation::visitChosen(xf::ShardableOpInterface shardable,
       linear && linear.getBias() &&
       !chosen.partialOf(rule, rule.results[0]).empty()) {
     // Without its bias the GEMM has the same loops.
-    Attribute split = op->getAttr("dist.split");
-    Attribute line = op->getAttr("dist.split_line");
+    Placement placement = Placement::of(op);
     SmallVector<Operation *> ops = splitStream(linear);
-    ops.front()->setAttr("dist.split", split);
-    ops.front()->setAttr("dist.split_line", line);
+    Placement alone = Placement::of(ops.front());
+    alone.split = placement.split;
+    alone.line = placement.line;
+    alone.setOn(ops.front());
     return visitAll(ops);
   }
   if (auto gradient = dyn_cast<xf::CrossEntropyGradientOp>(op);

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Placement.h"
 #include "passes/dist/OpStrategies.h"
 #include "passes/dist/Passes.h"
 #include "passes/dist/Propagation.h"
@@ -265,7 +266,7 @@ LogicalResult Propagation::visitAccumulate(xf::AccumulateOp op) {
     if (variable.getKind() == xf::VariableKind::State)
       sharding.partial.clear();
     // ZeRO-2 and 3 keep gradients in the shards of the optimizer's state.
-    if (variable->hasAttr("dist.scattered")) {
+    if (Placement::of(variable).scattered) {
       sharding.dims = stateSharding(variable).dims;
       for (const Axes &axes : sharding.dims)
         dropAxes(sharding.partial, axes);
@@ -300,7 +301,7 @@ Reasons Propagation::reasonsOfFirst(xf::VariableOp variable,
         made ? reasonsOf(made,
                          cast<OpResult>(first.getValue()).getResultNumber())
              : Reasons();
-    bool isScattered = variable->hasAttr("dist.scattered");
+    bool isScattered = Placement::of(variable).scattered;
     llvm::erase_if(seeds, [&](ReasonAttr seed) {
       ReasonAttr reason = findReason(given, seed.getAxis());
       return !isScattered &&
@@ -376,14 +377,16 @@ void Propagation::annotate(Operation *op, ArrayRef<Attribute> wants,
   for (auto [operand, want] : llvm::zip(op->getOperands(), wants))
     if (tensorOf(operand) && attrOf(operand) != want)
       ++conflicts;
+  Placement placement = Placement::of(op);
   if (!wants.empty())
-    op->setAttr("dist.operands", builder.getArrayAttr(wants));
+    placement.operands = builder.getArrayAttr(wants);
   if (!gives.empty())
-    op->setAttr("dist.results", builder.getArrayAttr(gives));
+    placement.results = builder.getArrayAttr(gives);
+  placement.setOn(op);
 }
 
 void Propagation::noteMoves(Operation *op, const ChoiceReasons &reasons) {
-  auto wants = op->getAttrOfType<ArrayAttr>("dist.operands");
+  ArrayAttr wants = Placement::of(op).operands;
   if (!wants)
     return; // It has no operands.
   SmallVector<std::optional<Reasons>> moves(op->getNumOperands());

@@ -242,7 +242,7 @@ private:
   void annotate(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> wants,
                 llvm::ArrayRef<mlir::Attribute> gives);
 
-  /// Why operands of `op` move, by what it wants, as `dist.moves`.
+  /// Why operands of `op` move, by what it wants.
   void noteMoves(mlir::Operation *op, const ChoiceReasons &reasons);
 
   /// Why the gradient `variable` is split as what is first added to it.

@@ -6,6 +6,8 @@
 
 #include "passes/dist/Reasons.h"
 
+#include "dialects/dist/IR/Placement.h"
+
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::dist;
@@ -18,9 +20,8 @@ static ArrayAttr toAttr(ArrayRef<ReasonAttr> reasons, MLIRContext *context) {
   return ArrayAttr::get(context, {reasons.begin(), reasons.end()});
 }
 
-/// Entry `index` of an attribute of lists; null if there is none.
-static ArrayAttr listAt(Operation *op, StringRef name, unsigned index) {
-  auto lists = op->getAttrOfType<ArrayAttr>(name);
+/// Entry `index` of `lists`; null if there is none.
+static ArrayAttr listAt(ArrayAttr lists, unsigned index) {
   return lists && index < lists.size() ? dyn_cast<ArrayAttr>(lists[index])
                                        : ArrayAttr();
 }
@@ -37,29 +38,31 @@ void hocket::dist::setReasons(Operation *op, ArrayRef<Reasons> tensors) {
   SmallVector<Attribute> lists;
   for (const Reasons &reasons : tensors)
     lists.push_back(toAttr(reasons, op->getContext()));
-  op->setAttr("dist.reasons", ArrayAttr::get(op->getContext(), lists));
+  Placement placement = Placement::of(op);
+  placement.reasons = ArrayAttr::get(op->getContext(), lists);
+  placement.setOn(op);
 }
 
 Reasons hocket::dist::reasonsOf(Operation *op, unsigned index) {
-  ArrayAttr list = listAt(op, "dist.reasons", index);
+  ArrayAttr list = listAt(Placement::of(op).reasons, index);
   return list ? reasonsIn(list) : Reasons();
 }
 
 void hocket::dist::setMoves(Operation *op,
                             ArrayRef<std::optional<Reasons>> operands) {
-  if (llvm::none_of(operands, [](const auto &move) { return bool(move); })) {
-    op->removeAttr("dist.moves");
-    return;
-  }
+  Placement placement = Placement::of(op);
+  placement.moves = {};
   SmallVector<Attribute> lists;
   for (const std::optional<Reasons> &move : operands)
     lists.push_back(move ? Attribute(toAttr(*move, op->getContext()))
                          : UnitAttr::get(op->getContext()));
-  op->setAttr("dist.moves", ArrayAttr::get(op->getContext(), lists));
+  if (llvm::any_of(operands, [](const auto &move) { return bool(move); }))
+    placement.moves = ArrayAttr::get(op->getContext(), lists);
+  placement.setOn(op);
 }
 
 std::optional<Reasons> hocket::dist::moveOf(Operation *op, unsigned index) {
-  ArrayAttr list = listAt(op, "dist.moves", index);
+  ArrayAttr list = listAt(Placement::of(op).moves, index);
   return list ? std::optional(reasonsIn(list)) : std::nullopt;
 }
 

@@ -25,12 +25,12 @@ namespace hocket::dist {
 /// Of one tensor: one for each axis of its sharding, or one for all of it.
 using Reasons = llvm::SmallVector<ReasonAttr, 4>;
 
-/// `dist.reasons`: of each result of `op`, or of a variable.
+/// Of each result of `op`, or of a variable.
 void setReasons(mlir::Operation *op, llvm::ArrayRef<Reasons> tensors);
 /// What of them is of tensor `index`; empty if nothing is.
 Reasons reasonsOf(mlir::Operation *op, unsigned index);
 
-/// `dist.moves`: of each operand of `op`; nothing for one that stays.
+/// Of each operand of `op`; nothing for one that stays.
 void setMoves(mlir::Operation *op,
               llvm::ArrayRef<std::optional<Reasons>> operands);
 /// Why operand `index` moves; nothing if it stays.

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Placement.h"
 #include "dialects/plan/IR/Plan.h"
 #include "passes/dist/OpNames.h"
 #include "passes/dist/OpStrategies.h"
@@ -104,8 +105,9 @@ private:
       setReasons(variable,
                  {{ReasonAttr::get(module.getContext(), ReasonKind::Chosen, {},
                                    -1, -1, split.place.line)}});
-      if (variable.getKind() == xf::VariableKind::Gradient)
-        variable->setAttr("dist.scattered", UnitAttr::get(module.getContext()));
+      Placement placement = Placement::of(variable);
+      placement.scattered |= variable.getKind() == xf::VariableKind::Gradient;
+      placement.setOn(variable);
     }
     return success();
   }
@@ -183,13 +185,19 @@ private:
     return success();
   }
 
-  /// `dist.split`: by factor, the axes.
+  /// By factor, the axes.
   void note(Operation *op, const OpSharding &strategy) {
     Builder builder(module.getContext());
     SmallVector<Attribute> factors;
     for (const Axes &list : strategy.factors)
       factors.push_back(builder.getStrArrayAttr(list));
-    op->setAttr("dist.split", builder.getArrayAttr(factors));
+    setSplit(op, builder.getArrayAttr(factors));
+  }
+
+  static void setSplit(Operation *op, ArrayAttr split) {
+    Placement placement = Placement::of(op);
+    placement.split = split;
+    placement.setOn(op);
   }
 
   /// Validation computes what forward does, by functions of its own: ops that
@@ -201,10 +209,11 @@ private:
     from.walk([&](xf::ShardableOpInterface op) {
       std::string name = ops.of(op).substr(prefix.size());
       Operation *other = ops.find(OpNames::prefixOf(to) + name);
-      if (other && op->hasAttr("dist.split") && !other->hasAttr("dist.split") &&
+      ArrayAttr split = Placement::of(op).split;
+      if (other && split && !Placement::of(other).split &&
           other->getOperandTypes() == op->getOperandTypes() &&
           other->getResultTypes() == op->getResultTypes())
-        other->setAttr("dist.split", op->getAttr("dist.split"));
+        setSplit(other, split);
     });
     for (auto [call, other] :
          llvm::zip(from.getOps<func::CallOp>(), to.getOps<func::CallOp>()))
@@ -212,9 +221,10 @@ private:
                 symbols.lookup<func::FuncOp>(other.getCallee()), symbols);
   }
 
-  void noteLine(Operation *op, SplitPlace place) {
-    op->setAttr("dist.split_line",
-                Builder(module.getContext()).getI64IntegerAttr(place.line));
+  static void noteLine(Operation *op, SplitPlace place) {
+    Placement placement = Placement::of(op);
+    placement.line = place.line;
+    placement.setOn(op);
   }
 
   ModuleOp module;

@@ -10,7 +10,9 @@ one removes its row.
 import re
 
 SOURCES = ("compiler", "dialects", "frontends", "passes")
-PREFIXED = re.compile(r'"((?:xf|dist|pipe|kern|exec)\.[a-z_]+)"')
+PREFIXED = re.compile(
+    r'"((?:xf|dist|pipe|kern|exec|step|hocket)\.[a-z_]+|plan\.step)"'
+)
 BARE = re.compile(r'\bset(?:Discardable)?Attr\(\s*"([a-z_]+)"')
 
 LEFT = {
@@ -21,18 +23,13 @@ LEFT = {
     "dist.stream": "as dist.sharding: where such an argument is",
     "xf.backward": "of a function, until recompute: the other half of a layer",
     # Of ops of xf, which must not know of shardings. Gone after partitioning.
-    "dist.operands": "what propagation wants of any op's operands",
-    "dist.results": "what propagation gives any op's results",
-    "dist.reasons": "what decided so, of any op or variable, until explained",
-    "dist.moves": "why any op's operands move, likewise",
-    "dist.split": "the factors of any op that a person split by hand",
-    "dist.split_line": "where a person said so, for messages",
-    "dist.scattered": "a variable that ZeRO scatters",
+    "dist.placement": "how any op is split, and why (#dist.placement, D29)",
+    # Of the module, which is upstream's op.
+    "plan.step": "the plan (#plan.step), which every level has",
+    "hocket.flops_per_token": "a count of all that the module computes",
     # Reports, which change no program.
     "pipe.recompute": "what was planned for each stage; on the module",
     # On any op at all.
-    "part": "on the ops of xf that declare it, set for all of them at once",
-    "rounds": "likewise",
     "recomputed": "marks a copy of any op for whoever reads the IR",
 }
 

@@ -88,9 +88,9 @@ def Dist_ReasonAttr : AttrDef<Dist_Dialect, "Reason"> {
   let mnemonic = "reason";
   let summary = "What decided where one axis of the mesh stands";
   let description = [{
-    In `dist.reasons`, a list for each result of an op, or one for a variable:
-    why `axis` splits a dim of it, or is one that it is a partial sum over;
-    without an axis, why all of it is split as it is. In `dist.moves`, a list for
+    In a placement, a list for each result of an op, or one for a variable: why
+    `axis` splits a dim of it, or is one that it is a partial sum over;
+    without an axis, why all of it is split as it is. In its `moves`, a list for
     each operand: why it may not keep `axis`. `operand` and `dim` say what the
     axis follows, `line` where a file of shardings says so. Each is written down
     when it is decided, for dist-explain-shardings to put into words, and gone
@@ -125,6 +125,40 @@ def Dist_ReasonAttr : AttrDef<Dist_Dialect, "Reason"> {
       return of(kind, getAxis());
     }
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// What is decided of an op before tensors are local
+//===----------------------------------------------------------------------===//
+
+def Dist_PlacementAttr : AttrDef<Dist_Dialect, "Placement"> {
+  let mnemonic = "placement";
+  let summary = "How an op is split, and why";
+  let description = [{
+    The attribute `dist.placement` of any op of a function, until partitioning:
+    ops of `xf` must not know of shardings, so none declares it.
+
+    | parameter | holds |
+    |---|---|
+    | `operands`, `results` | for each of them a sharding, `unit` for what is no tensor |
+    | `reasons` | for each result a list of `#dist.reason` |
+    | `moves` | for each operand why it may not stay as it is, `unit` for one that may |
+    | `split` | the axes of each factor of the op's rule, where a file of shardings says so |
+    | `line` | the line of that file, where it names this op |
+
+    Of a variable it has `reasons`, one list, the `line` that names it, and
+    `scattered`: a gradient that is kept in the shards of the optimizer's state.
+
+    `#dist.placement<operands = [#dist.sharding<@mesh, [["dp"], []], partial = []>], results = [unit]>`
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$line,
+                        OptionalParameter<"::mlir::ArrayAttr">:$moves,
+                        OptionalParameter<"::mlir::ArrayAttr">:$operands,
+                        OptionalParameter<"::mlir::ArrayAttr">:$reasons,
+                        OptionalParameter<"::mlir::ArrayAttr">:$results,
+                        OptionalParameter<"::mlir::UnitAttr">:$scattered,
+                        OptionalParameter<"::mlir::ArrayAttr">:$split);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 #endif

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Placement.h"
 #include "dialects/xf/IR/XfOps.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -93,6 +94,8 @@ static LogicalResult verifySharding(Operation *op, Attribute attribute,
 
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
+  if (attribute.getName() == kPlacementAttr)
+    return verifyPlacement(op, attribute.getValue());
   if (attribute.getName() != "dist.sharding")
     return success();
   if (auto output = dyn_cast<xf::OutputOp>(op))

@@ -68,7 +68,7 @@ struct Seed {
   /// Gives `kind` as the reason of every axis that has none yet.
   void explain(ReasonKind kind, mlir::MLIRContext *context);
 
-  /// `dist.reasons`, a list for the one tensor.
+  /// Of a placement: a list for the one tensor.
   mlir::ArrayAttr reasonsAttr(mlir::MLIRContext *context) const;
 };
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Placement.h"
 #include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/HostInputs.h"
 #include "dialects/xf/IR/Stream.h"
@@ -20,6 +21,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTXFTODIST
@@ -156,12 +158,13 @@ private:
     if (rounds > 1)
       meshOp.setRoundsAttr(number);
     getOperation().walk([&](Operation *op) {
-      if (!isa<xf::AttentionOp, xf::AttentionGradientOp, xf::RopeTableOp,
-               xf::PositionsOp>(op))
-        return;
-      op->setAttr("part", rows);
-      if (rounds > 1)
-        op->setAttr("rounds", number);
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<xf::AttentionOp, xf::AttentionGradientOp, xf::RopeTableOp,
+                xf::PositionsOp>([&](auto positioned) {
+            positioned.setPartAttr(rows);
+            if (rounds > 1)
+              positioned.setRoundsAttr(number);
+          });
     });
   }
 
@@ -269,11 +272,12 @@ private:
           seeds.variable(variable, variable.findRole(symbols), hasCopy);
       variable->setAttr("dist.sharding", seed.sharding.toAttr(mesh.symbol()));
       // For dist-explain-shardings, which leaves one device out.
+      dist::Placement why;
       if (!seed.reasons.empty() && mesh.devices() > 1)
-        variable->setAttr("dist.reasons", seed.reasonsAttr(&getContext()));
-      if (variable.getKind() == xf::VariableKind::Gradient &&
-          seeds.scattersGradients())
-        variable->setAttr("dist.scattered", UnitAttr::get(&getContext()));
+        why.reasons = seed.reasonsAttr(&getContext());
+      why.scattered = variable.getKind() == xf::VariableKind::Gradient &&
+                      seeds.scattersGradients();
+      why.setOn(variable);
     }
   }
 

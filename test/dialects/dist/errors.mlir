@@ -177,3 +177,66 @@ func.func @f(%x: tensor<1x6x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x4x2x2xi3
   %y = dist.exchange_rows %x, %r, %s over ["ep"] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x9x5xf32>
   return
 }
+
+// -----
+
+dist.mesh @mesh ["dp"] sizes [2]
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{D29: `dist.placement` must be a #dist.placement}}
+  %y = xf.add %x, %x {dist.placement = "dp"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh ["dp"] sizes [2]
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{D29: has shardings of 1 operands and 2 operands}}
+  %y = xf.add %x, %x {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"]], partial = []>]>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh ["dp"] sizes [2]
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{D29: has unit among its results for 'tensor<4xf32>'}}
+  %y = xf.add %x, %x {dist.placement = #dist.placement<results = [unit]>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh ["dp"] sizes [2]
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{D29: has #dist.sharding<@mesh, [["dp"], []], partial = []> among its results for 'tensor<4xf32>'}}
+  %y = xf.add %x, %x {dist.placement = #dist.placement<results = [#dist.sharding<@mesh, [["dp"], []], partial = []>]>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh ["dp"] sizes [2]
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{D29: has reasons of 2 values, of 1}}
+  %y = xf.add %x, %x {dist.placement = #dist.placement<reasons = [[], []]>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh ["dp"] sizes [2]
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{D29: has ["dp"], no list of reasons}}
+  %y = xf.add %x, %x {dist.placement = #dist.placement<moves = [["dp"]]>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh ["dp"] sizes [2]
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{D29: only variables are scattered}}
+  %y = xf.add %x, %x {dist.placement = #dist.placement<scattered = unit>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}

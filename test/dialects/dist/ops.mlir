@@ -26,3 +26,10 @@ func.func @exchange(%x: tensor<1x6x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x4
   %z = dist.return_rows %y, %r, %s over ["tp"] {why = "back"} : (tensor<1x9x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x6x5xf32>
   return %z : tensor<1x6x5xf32>
 }
+
+// CHECK-LABEL: func.func @placed(
+// CHECK: xf.add {{.*}} {dist.placement = #dist.placement<line = 4, moves = {{\[}}unit, [#dist.reason<form_sums over "dp">]], operands = [#dist.sharding<@mesh, {{\[\[}}"dp"]], partial = []>, #dist.sharding<@mesh, {{\[\[}}"dp"]], partial = []>], reasons = {{\[\[}}#dist.reason<chosen line 4>]], results = [#dist.sharding<@mesh, {{\[\[}}"dp"]], partial = []>], split = {{\[\[}}"dp"]]>}
+func.func @placed(%x: tensor<4xf32>) {
+  %y = xf.add %x, %x {dist.placement = #dist.placement<line = 4, moves = [unit, [#dist.reason<form_sums over "dp">]], operands = [#dist.sharding<@mesh, [["dp"]], partial = []>, #dist.sharding<@mesh, [["dp"]], partial = []>], reasons = [[#dist.reason<chosen line 4>]], results = [#dist.sharding<@mesh, [["dp"]], partial = []>], split = [["dp"]]>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}

@@ -4,7 +4,7 @@
 // of their parameters. A token is alone in its row, so its hidden state is
 // nowhere shared by position.
 
-// CHECK: xf.variable @cache.keys : tensor<8x64x2x4xf32> {dist.reasons = {{\[\[}}#dist.reason<cache_pages over "dp">, #dist.reason<cache_heads over "tp">]], dist.sharding = #dist.sharding<@mesh, {{\[\[}}"dp"], [], ["tp"], []], partial = []>
+// CHECK: xf.variable @cache.keys : tensor<8x64x2x4xf32> {dist.placement = #dist.placement<reasons = {{\[\[}}#dist.reason<cache_pages over "dp">, #dist.reason<cache_heads over "tp">]]>, dist.sharding = #dist.sharding<@mesh, {{\[\[}}"dp"], [], ["tp"], []], partial = []>
 xf.variable @cache.keys : tensor<8x64x2x4xf32> {kind = #xf.variable_kind<cache>}
 
 // CHECK: func.func private @layer(%{{.*}}: tensor<2x4x8xf32> {dist.stream = #dist.sharding<@mesh, {{\[\[}}"dp"], ["tp"], []], partial = []>})

@@ -15,17 +15,17 @@
 module {
 dist.mesh @mesh ["ep", "cp"] sizes [2, 2]
 // ROWS: xf.variable @up : tensor<2x16x8xf32> {{.*}}whole = tensor<4x16x8xf32>
-xf.variable @up : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "ep">]], dist.sharding = #dist.sharding<@mesh, [["ep"], [], []], partial = []>, kind = #xf.variable_kind<parameter>}
+xf.variable @up : tensor<4x16x8xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "ep">]]>, dist.sharding = #dist.sharding<@mesh, [["ep"], [], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // A gradient of every rank's rows is a sum over both.
 // ROWS: xf.variable @up.grad : tensor<2x16x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"ep"], [], []], partial = ["cp"]>
-xf.variable @up.grad : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "ep">]], dist.sharding = #dist.sharding<@mesh, [["ep"], [], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}
+xf.variable @up.grad : tensor<4x16x8xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "ep">]]>, dist.sharding = #dist.sharding<@mesh, [["ep"], [], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}
 //--- experts
 module {
 dist.mesh @mesh ["ep", "cp"] sizes [2, 2] experts ["cp", "ep"]
 // EXPERTS: xf.variable @up : tensor<1x16x8xf32> {{.*}}whole = tensor<4x16x8xf32>
-xf.variable @up : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "cp">, #dist.reason<model over "ep">]], dist.sharding = #dist.sharding<@mesh, [["cp", "ep"], [], []], partial = []>, kind = #xf.variable_kind<parameter>}
+xf.variable @up : tensor<4x16x8xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "cp">, #dist.reason<model over "ep">]]>, dist.sharding = #dist.sharding<@mesh, [["cp", "ep"], [], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // EXPERTS: xf.variable @up.grad : tensor<1x16x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"cp", "ep"], [], []], partial = []>
-xf.variable @up.grad : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "cp">, #dist.reason<model over "ep">]], dist.sharding = #dist.sharding<@mesh, [["cp", "ep"], [], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}
+xf.variable @up.grad : tensor<4x16x8xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "cp">, #dist.reason<model over "ep">]]>, dist.sharding = #dist.sharding<@mesh, [["cp", "ep"], [], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}
 //--- step
 xf.variable @table : tensor<32x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}

@@ -10,14 +10,14 @@ dist.mesh @mesh ["dp", "tp"] sizes [2, 2]
 xf.variable @table : tensor<32x16xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK-SAME: kind = "parameter", local = tensor<32x16xf32>, name = "layers.*.up.weight",
 // CHECK-SAME: why = "dim 0 over tp: by the plan, tp = 2 splits output features"
-xf.variable @layers.7.up.weight : tensor<64x16xf32> {dist.reasons = [[#dist.reason<model over "tp">]], dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
+xf.variable @layers.7.up.weight : tensor<64x16xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "tp">]]>, dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // Of all layers there is one: the names of others add nothing.
 // CHECK-SAME: name = "layers.*.down.weight"
 // CHECK-NOT: name = "layers.*.up.weight"
-xf.variable @layers.8.up.weight : tensor<64x16xf32> {dist.reasons = [[#dist.reason<model over "tp">]], dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
-xf.variable @layers.7.down.weight : tensor<16x64xf32> {dist.reasons = [[#dist.reason<model over "tp">]], dist.sharding = #dist.sharding<@mesh, [[], ["tp"]], partial = []>, kind = #xf.variable_kind<parameter>}
+xf.variable @layers.8.up.weight : tensor<64x16xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "tp">]]>, dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
+xf.variable @layers.7.down.weight : tensor<16x64xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "tp">]]>, dist.sharding = #dist.sharding<@mesh, [[], ["tp"]], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK-SAME: kind = "gradient", {{.*}}why = "dim 0 over tp: by the plan, tp = 2 splits output features; partial sums over dp: each rank adds up the gradient of its own data, and their sum is formed once a step, where the update begins"
-xf.variable @layers.7.up.weight.grad : tensor<64x16xf32> {dist.reasons = [[#dist.reason<model over "tp">]], dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @layers.7.up.weight}
+xf.variable @layers.7.up.weight.grad : tensor<64x16xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "tp">]]>, dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @layers.7.up.weight}
 
 func.func @forward(%tokens: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mesh, [["dp"], []], partial = []>} loc("tokens"), %labels: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mesh, [["dp"], []], partial = []>} loc("labels")) -> (tensor<f32>, tensor<4x8x16xf32>) {
   // CHECK-SAME: kind = "input", {{.*}}name = "tokens"

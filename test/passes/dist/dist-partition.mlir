@@ -17,14 +17,14 @@ func.func @sums(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh, [[
   // Sums that are wanted in shards are scattered; that are wanted whole, reduced.
   // CHECK: dist.reduce_scatter %{{.*}} dim 1 over ["tp"] {why = "an argument gives {{\[\[}}dp], [], []], partial = [tp], add wants {{\[\[}}dp], [tp], []], partial = []"} : tensor<2x8x16xf32> to tensor<2x4x16xf32>
   // CHECK: xf.add {{.*}} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
-  %a = xf.add %x, %x {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>, #dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>]} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  %a = xf.add %x, %x {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>, #dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>], results = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>]>} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
   // A value that two ops want in the same way moves once.
   // CHECK: %[[R:.*]] = dist.all_reduce %{{.*}} over ["tp"]
   // CHECK: xf.add %[[R]], %[[R]]
   // CHECK-NOT: dist.all_reduce
-  %b = xf.add %x, %x {dist.operands = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>, #dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>]} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  %b = xf.add %x, %x {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>, #dist.sharding<@mesh, [["dp"], [], []], partial = []>], results = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>]>} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
   // CHECK: xf.add %[[R]], %
-  %c = xf.add %x, %b {dist.operands = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>, #dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>]} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  %c = xf.add %x, %b {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>, #dist.sharding<@mesh, [["dp"], [], []], partial = []>], results = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>]>} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
   return %a, %b, %c : tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>
 }
 
@@ -32,11 +32,11 @@ func.func @sums(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh, [[
 func.func @moves(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>}) -> tensor<4x8x16xf32> {
   // An axis that leaves one dim for another is an exchange.
   // CHECK: dist.all_to_all %{{.*}} split 2 concat 1 over ["tp"] {{.*}}: tensor<2x4x16xf32> to tensor<2x8x8xf32>
-  %a = dist.constrain %x to <@mesh, [["dp"], [], ["tp"]], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp"], [], ["tp"]], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], [], ["tp"]], partial = []>]} : tensor<4x8x16xf32>
+  %a = dist.constrain %x to <@mesh, [["dp"], [], ["tp"]], partial = []> {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], [], ["tp"]], partial = []>], results = [#dist.sharding<@mesh, [["dp"], [], ["tp"]], partial = []>]>} : tensor<4x8x16xf32>
   // CHECK: dist.all_gather %{{.*}} dim 2 over ["tp"] {{.*}}: tensor<2x8x8xf32> to tensor<2x8x16xf32>
-  %b = dist.constrain %a to <@mesh, [["dp"], [], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>]} : tensor<4x8x16xf32>
+  %b = dist.constrain %a to <@mesh, [["dp"], [], []], partial = []> {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>], results = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>]>} : tensor<4x8x16xf32>
   // CHECK: dist.slice %{{.*}} dim 1 over ["tp"] {{.*}}: tensor<2x8x16xf32> to tensor<2x4x16xf32>
-  %c = dist.constrain %b to <@mesh, [["dp"], ["tp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>]} : tensor<4x8x16xf32>
+  %c = dist.constrain %b to <@mesh, [["dp"], ["tp"], []], partial = []> {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>], results = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>]>} : tensor<4x8x16xf32>
   return %c : tensor<4x8x16xf32>
 }
 
@@ -46,10 +46,10 @@ func.func @moves(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh, [
 func.func @padded(%x: tensor<9x16xf32> {dist.sharding = #dist.sharding<@mesh, [["dp", "tp"], []], partial = []>}) -> tensor<9x16xf32> {
   // CHECK: %[[G:.*]] = dist.all_gather %{{.*}} dim 0 over ["dp", "tp"] {{.*}}: tensor<3x16xf32> to tensor<9x16xf32>
   // CHECK: dist.slice %[[G]] dim 0 over ["dp"] {{.*}}: tensor<9x16xf32> to tensor<5x16xf32>
-  %a = dist.constrain %x to <@mesh, [["dp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], []], partial = []>]} : tensor<9x16xf32>
+  %a = dist.constrain %x to <@mesh, [["dp"], []], partial = []> {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], []], partial = []>], results = [#dist.sharding<@mesh, [["dp"], []], partial = []>]>} : tensor<9x16xf32>
   // CHECK: %[[H:.*]] = dist.all_gather %{{.*}} dim 0 over ["dp"] {{.*}}: tensor<5x16xf32> to tensor<9x16xf32>
   // CHECK: dist.slice %[[H]] dim 0 over ["dp", "tp"] {{.*}}: tensor<9x16xf32> to tensor<3x16xf32>
-  %b = dist.constrain %a to <@mesh, [["dp", "tp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>]} : tensor<9x16xf32>
+  %b = dist.constrain %a to <@mesh, [["dp", "tp"], []], partial = []> {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>], results = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>]>} : tensor<9x16xf32>
   return %b : tensor<9x16xf32>
 }
 
@@ -59,19 +59,19 @@ func.func @padded_sums(%x: tensor<9x16xf32> {dist.sharding = #dist.sharding<@mes
   // CHECK: dist.all_reduce %{{.*}} over ["tp"] {{.*}}: tensor<5x16xf32>
   // CHECK: dist.all_gather %{{.*}} dim 0 over ["dp"] {{.*}}: tensor<5x16xf32> to tensor<9x16xf32>
   // CHECK: dist.slice %{{.*}} dim 0 over ["dp", "tp"] {{.*}}: tensor<9x16xf32> to tensor<3x16xf32>
-  %a = dist.constrain %x to <@mesh, [["dp", "tp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>]} : tensor<9x16xf32>
+  %a = dist.constrain %x to <@mesh, [["dp", "tp"], []], partial = []> {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>], results = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>]>} : tensor<9x16xf32>
   // CHECK: dist.reduce_scatter %{{.*}} dim 0 over ["tp"] {{.*}}: tensor<4x16xf32> to tensor<2x16xf32>
-  %b = dist.constrain %y to <@mesh, [["dp", "tp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>]} : tensor<8x16xf32>
+  %b = dist.constrain %y to <@mesh, [["dp", "tp"], []], partial = []> {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>], results = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>]>} : tensor<8x16xf32>
   return %a, %b : tensor<9x16xf32>, tensor<8x16xf32>
 }
 
 // A split table is told where it starts; an id of another shard gives zeros.
 // CHECK-LABEL: func.func @table(
 func.func @table(%ids: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mesh, [["dp"], []], partial = []>}) -> tensor<4x8x16xf32> {
-  %w = xf.read @w {dist.results = [#dist.sharding<@mesh, [["tp"], []], partial = []>]} : tensor<64x16xf32>
+  %w = xf.read @w {dist.placement = #dist.placement<results = [#dist.sharding<@mesh, [["tp"], []], partial = []>]>} : tensor<64x16xf32>
   // CHECK: %[[O:.*]] = dist.offset over ["tp"] step 32
   // CHECK: xf.embedding %{{.*}}, %{{.*}}, %[[O]] : (tensor<2x8xi32>, tensor<32x16xf32>, i32) -> tensor<2x8x16xf32>
-  %x = xf.embedding %ids, %w {dist.operands = [#dist.sharding<@mesh, [["dp"], []], partial = []>, #dist.sharding<@mesh, [["tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], [], []], partial = ["tp"]>]} : (tensor<4x8xi32>, tensor<64x16xf32>) -> tensor<4x8x16xf32>
+  %x = xf.embedding %ids, %w {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], []], partial = []>, #dist.sharding<@mesh, [["tp"], []], partial = []>], results = [#dist.sharding<@mesh, [["dp"], [], []], partial = ["tp"]>]>} : (tensor<4x8xi32>, tensor<64x16xf32>) -> tensor<4x8x16xf32>
   return %x : tensor<4x8x16xf32>
 }
 
@@ -81,7 +81,7 @@ func.func @dropped(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh,
   // CHECK: %[[B:.*]] = dist.offset over ["dp"] step 2
   // CHECK: %[[S:.*]] = dist.offset over ["tp"] step 4
   // CHECK: xf.dropout %{{.*}}, %{{.*}} at(%[[B]], %[[S]]) {dims = array<i64: 0, 1>, parts = array<i64: 0, 0>, rate = {{.*}}, stream = 3 : i32, whole = array<i64: 4, 8, 16>} : (tensor<2x4x16xf32>, i32, i32, i32) -> tensor<2x4x16xf32>
-  %y = xf.dropout %x, %layer {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>, unit], dist.results = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>], rate = 0.1, stream = 3 : i32} : (tensor<4x8x16xf32>, i32) -> tensor<4x8x16xf32>
+  %y = xf.dropout %x, %layer {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>, unit], results = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>]>, rate = 0.1, stream = 3 : i32} : (tensor<4x8x16xf32>, i32) -> tensor<4x8x16xf32>
   return %y : tensor<4x8x16xf32>
 }
 
@@ -92,7 +92,7 @@ func.func @norm(%a: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["
   // CHECK: %[[V:.*]] = xf.reshape %[[N]]
   // CHECK: %[[G:.*]] = dist.all_gather %[[V]] dim 0 over ["tp"] {{.*}}: tensor<1xf32> to tensor<2xf32>
   // CHECK: xf.global_norm %{{[a-z0-9]*}}, %[[G]] : (tensor<16xf32>, tensor<2xf32>)
-  %n, %bad = xf.global_norm %a, %b {dist.operands = [#dist.sharding<@mesh, [["tp"], []], partial = []>, #dist.sharding<@mesh, [[]], partial = []>], dist.results = [#dist.sharding<@mesh, [], partial = []>, #dist.sharding<@mesh, [], partial = []>]} : (tensor<64x16xf32>, tensor<16xf32>) -> (tensor<f32>, tensor<f32>)
+  %n, %bad = xf.global_norm %a, %b {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["tp"], []], partial = []>, #dist.sharding<@mesh, [[]], partial = []>], results = [#dist.sharding<@mesh, [], partial = []>, #dist.sharding<@mesh, [], partial = []>]>} : (tensor<64x16xf32>, tensor<16xf32>) -> (tensor<f32>, tensor<f32>)
   return %n : tensor<f32>
 }
 
@@ -103,10 +103,10 @@ func.func @quantized(%x: tensor<4x8xbf16> {dist.sharding = #dist.sharding<@mesh,
   // CHECK: %[[ONE:.*]] = xf.reshape %[[OWN]] : (tensor<f32>) -> tensor<1xf32>
   // CHECK: %[[ALL:.*]] = dist.all_gather %[[ONE]] dim 0 over ["dp", "tp"] {why = "the largest of a tensor in shards is wanted"} : tensor<1xf32> to tensor<4xf32>
   // CHECK: %[[A:.*]] = xf.amax %[[ALL]] : (tensor<4xf32>) -> tensor<f32>
-  %a = xf.amax %x {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>], dist.results = [#dist.sharding<@mesh, [], partial = []>]} : (tensor<4x8xbf16>) -> tensor<f32>
+  %a = xf.amax %x {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>], results = [#dist.sharding<@mesh, [], partial = []>]>} : (tensor<4x8xbf16>) -> tensor<f32>
   // CHECK: %[[Q:.*]] = xf.quantize %[[X]], %[[A]] : (tensor<2x4xbf16>, tensor<f32>) -> tensor<2x4xf8E4M3FN>
-  %q = xf.quantize %x, %a {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>, #dist.sharding<@mesh, [], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>]} : (tensor<4x8xbf16>, tensor<f32>) -> tensor<4x8xf8E4M3FN>
+  %q = xf.quantize %x, %a {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>, #dist.sharding<@mesh, [], partial = []>], results = [#dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>]>} : (tensor<4x8xbf16>, tensor<f32>) -> tensor<4x8xf8E4M3FN>
   // CHECK: dist.all_gather %[[Q]] dim 1 over ["tp"] {{.*}} : tensor<2x4xf8E4M3FN> to tensor<2x8xf8E4M3FN>
-  %r = dist.constrain %q to <@mesh, [["dp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], []], partial = []>]} : tensor<4x8xf8E4M3FN>
+  %r = dist.constrain %q to <@mesh, [["dp"], []], partial = []> {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [["dp"], []], partial = []>], results = [#dist.sharding<@mesh, [["dp"], []], partial = []>]>} : tensor<4x8xf8E4M3FN>
   return %r : tensor<4x8xf8E4M3FN>
 }

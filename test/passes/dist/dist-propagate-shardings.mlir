@@ -20,15 +20,15 @@ func.func @forward(%tokens: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mes
   %down = xf.read @down : tensor<16x64xf32>
   %b = xf.read @bias : tensor<16xf32>
   // Each device has some rows of the table: partial sums.
-  // CHECK: xf.embedding {{.*}}dist.results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = ["tp"]>]
+  // CHECK: xf.embedding {{.*}}results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = ["tp"]>]
   %x = xf.embedding %tokens, %t : (tensor<4x8xi32>, tensor<32x16xf32>) -> tensor<4x8x16xf32>
   // Features over `tp`; the input must be whole, in the stream's sharding.
   // What decided is there too: sums are formed, and weights move last.
-  // CHECK: xf.linear {{.*}}dist.moves = {{\[\[}}#dist.reason<form_sums over "tp">], unit], dist.operands = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>, #dist.sharding<@mesh, {{\[\[}}"tp"], []], partial = []>], dist.reasons = {{\[\[}}#dist.reason<operand over "dp" operand 0 dim 0>, #dist.reason<weight_first over "tp" operand 1 dim 0>]], dist.results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], ["tp"]], partial = []>]
+  // CHECK: xf.linear {{.*}}moves = {{\[\[}}#dist.reason<form_sums over "tp">], unit], operands = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>, #dist.sharding<@mesh, {{\[\[}}"tp"], []], partial = []>], reasons = {{\[\[}}#dist.reason<operand over "dp" operand 0 dim 0>, #dist.reason<weight_first over "tp" operand 1 dim 0>]], results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], ["tp"]], partial = []>]
   %h = xf.linear %x, %up : (tensor<4x8x16xf32>, tensor<64x16xf32>) -> tensor<4x8x64xf32>
   // The bias is added once, to sums that are whole.
-  // CHECK: xf.linear %{{[^,]*}}, %{{[^,]*}} {{.*}}#dist.reason<summed_over over "tp" operand 1 dim 1>]], dist.results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = ["tp"]>]
-  // CHECK-NEXT: xf.add {{.*}}dist.operands = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>
+  // CHECK: xf.linear %{{[^,]*}}, %{{[^,]*}} {{.*}}#dist.reason<summed_over over "tp" operand 1 dim 1>]], results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = ["tp"]>]
+  // CHECK-NEXT: xf.add {{.*}}operands = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = []>
   %y = xf.linear %h, %down, %b : (tensor<4x8x64xf32>, tensor<16x64xf32>, tensor<16xf32>) -> tensor<4x8x16xf32>
   %loss = xf.constant {value = 1.0} : () -> tensor<f32>
   return %loss, %x : tensor<f32>, tensor<4x8x16xf32>
@@ -36,7 +36,7 @@ func.func @forward(%tokens: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mes
 func.func @backward(%tokens: tensor<4x8xi32>, %labels: tensor<4x8xi32>, %x: tensor<4x8x16xf32> {dist.stream = #dist.sharding<@mesh, [["dp"], [], []], partial = []>}) {
   %up = xf.read @up : tensor<64x16xf32>
   %h = xf.linear %x, %up : (tensor<4x8x16xf32>, tensor<64x16xf32>) -> tensor<4x8x64xf32>
-  // CHECK: xf.linear_weight_gradient {{.*}}dist.results = [#dist.sharding<@mesh, {{\[\[}}"tp"], []], partial = ["dp"]>]
+  // CHECK: xf.linear_weight_gradient {{.*}}results = [#dist.sharding<@mesh, {{\[\[}}"tp"], []], partial = ["dp"]>]
   %g = xf.linear_weight_gradient %h, %x : (tensor<4x8x64xf32>, tensor<4x8x16xf32>) -> tensor<64x16xf32>
   xf.accumulate %g, @up.grad : tensor<64x16xf32>
   return

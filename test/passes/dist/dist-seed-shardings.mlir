@@ -46,11 +46,11 @@ module {
 // SPLIT-SAME: kind = "linear"{{.*}}why = "as line 6 of the plan's shardings says
 dist.mesh @mesh ["dp", "tp"] sizes [2, 2]
 // A parameter's line is of all that belongs to it.
-// SEED: xf.variable @layers.0.up {{.*}}{{\[\[}}"dp"], ["tp"]]{{.*}}dist.split_line = 4
+// SEED: xf.variable @layers.0.up {{.*}}<line = 4{{.*}}{{\[\[}}"dp"], ["tp"]]
 xf.variable @layers.0.up : tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // SEED: xf.variable @layers.1.up {{.*}}{{\[\[}}"dp"], ["tp"]]
 xf.variable @layers.1.up : tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
-// SEED: xf.variable @layers.0.up.grad {{.*}}dist.scattered, dist.sharding = #dist.sharding<@mesh, {{\[\[}}"dp"], ["tp"]]
+// SEED: xf.variable @layers.0.up.grad {{.*}}scattered = unit>, dist.sharding = #dist.sharding<@mesh, {{\[\[}}"dp"], ["tp"]]
 // The op gives sums over dp, in shards along tp: they are scattered.
 // SPLIT: xf.variable @layers.0.up.grad {{.*}}dist.sharding = #dist.sharding<@mesh, {{\[\[}}"dp"], ["tp"]], partial = []>
 xf.variable @layers.0.up.grad : tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @layers.0.up}
@@ -66,14 +66,14 @@ func.func @forward(%tokens: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mes
   %up = xf.read @layers.0.up : tensor<64x16xf32>
   %down = xf.read @down : tensor<16x64xf32>
   %b = xf.read @bias : tensor<16xf32>
-  // SEED: xf.linear {{.*}}dist.split = {{\[\[}}"dp"], [], ["tp"], []], dist.split_line = 6
-  // SPLIT: xf.linear {{.*}}dist.results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = ["tp"]>]
+  // SEED: xf.linear {{.*}}<line = 6, split = {{\[\[}}"dp"], [], ["tp"], []]>
+  // SPLIT: xf.linear {{.*}}results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = ["tp"]>]
   // LOCAL-LABEL: func.func @forward
   // LOCAL: xf.linear {{.*}} : (tensor<2x8x8xf32>, tensor<64x8xf32>) -> tensor<2x8x64xf32>
   %h = xf.linear %x, %up : (tensor<4x8x16xf32>, tensor<64x16xf32>) -> tensor<4x8x64xf32>
   // Sequences over dp become positions over both.
   // LOCAL: dist.all_to_all
-  // SPLIT: xf.linear {{.*}}dist.results = [#dist.sharding<@mesh, {{\[\[}}], ["dp", "tp"], []], partial = []>]
+  // SPLIT: xf.linear {{.*}}results = [#dist.sharding<@mesh, {{\[\[}}], ["dp", "tp"], []], partial = []>]
   // LOCAL: xf.linear {{.*}} : (tensor<4x2x64xf32>, tensor<16x64xf32>, tensor<16xf32>) -> tensor<4x2x16xf32>
   %y = xf.linear %h, %down, %b : (tensor<4x8x64xf32>, tensor<16x64xf32>, tensor<16xf32>) -> tensor<4x8x16xf32>
   %loss = xf.constant {value = 1.0} : () -> tensor<f32>

@@ -10,7 +10,7 @@ func.func @dropped(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh,
   // CHECK: %[[S:.*]] = dist.offset over ["cp"] step 4
   // CHECK: xf.dropout %{{.*}} at(%[[S]]) {dims = array<i64: 1>, parts = array<i64: 2>, {{.*}}whole = array<i64: 4, 8, 16>} : (tensor<4x4x16xf32>, i32) -> tensor<4x4x16xf32>
   // ROUNDS: xf.dropout %{{.*}} at(%{{.*}}) {dims = array<i64: 1>, parts = array<i64: 1>, {{.*}}rounds = 2 : i64, {{.*}}whole = array<i64: 4, 8, 16>}
-  %y = xf.dropout %x {dist.operands = [#dist.sharding<@mesh, [[], ["cp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [[], ["cp"], []], partial = []>], rate = 0.1, stream = 3 : i32} : (tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  %y = xf.dropout %x {dist.placement = #dist.placement<operands = [#dist.sharding<@mesh, [[], ["cp"], []], partial = []>], results = [#dist.sharding<@mesh, [[], ["cp"], []], partial = []>]>, rate = 0.1, stream = 3 : i32} : (tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
   return %y : tensor<4x8x16xf32>
 }
 }

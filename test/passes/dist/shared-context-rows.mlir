@@ -10,9 +10,9 @@
 module {
 dist.mesh @mesh ["ep", "cp.0", "cp.1"] sizes [2, 2, 2] experts ["cp.1", "ep"]
 // CHECK: xf.variable @up : tensor<1x16x8xf32> {{.*}}whole = tensor<4x16x8xf32>
-xf.variable @up : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "cp.1">, #dist.reason<model over "ep">]], dist.sharding = #dist.sharding<@mesh, [["cp.1", "ep"], [], []], partial = []>, kind = #xf.variable_kind<parameter>}
+xf.variable @up : tensor<4x16x8xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "cp.1">, #dist.reason<model over "ep">]]>, dist.sharding = #dist.sharding<@mesh, [["cp.1", "ep"], [], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK: xf.variable @up.grad : tensor<1x16x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"cp.1", "ep"], [], []], partial = ["cp.0"]>
-xf.variable @up.grad : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "cp.1">, #dist.reason<model over "ep">]], dist.sharding = #dist.sharding<@mesh, [["cp.1", "ep"], [], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}
+xf.variable @up.grad : tensor<4x16x8xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "cp.1">, #dist.reason<model over "ep">]]>, dist.sharding = #dist.sharding<@mesh, [["cp.1", "ep"], [], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}
 xf.variable @table : tensor<32x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK-LABEL: func.func @forward(

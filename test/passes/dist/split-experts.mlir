@@ -9,14 +9,14 @@
 
 module {
 dist.mesh @mesh ["ep", "tp.0", "tp.1"] sizes [2, 2, 2] experts ["tp.0", "ep"]
-xf.variable @table : tensor<32x8xf32> {dist.reasons = [[#dist.reason<model over "tp.0">, #dist.reason<model over "tp.1">]], dist.sharding = #dist.sharding<@mesh, [["tp.0", "tp.1"], []], partial = []>, kind = #xf.variable_kind<parameter>}
+xf.variable @table : tensor<32x8xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "tp.0">, #dist.reason<model over "tp.1">]]>, dist.sharding = #dist.sharding<@mesh, [["tp.0", "tp.1"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @scale : tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [[]], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK: xf.variable @up : tensor<1x8x8xf32> {{.*}}whole = tensor<4x16x8xf32>
 // WHY: name = "up", {{.*}}why = "dim 0 over tp.0: by the plan, tp.0 = 2 splits experts; dim 0 over ep: by the plan, ep = 2 splits experts; dim 1 over tp.1: by the plan, tp.1 = 2 splits output features"
-xf.variable @up : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "tp.0">, #dist.reason<model over "ep">, #dist.reason<model over "tp.1">]], dist.sharding = #dist.sharding<@mesh, [["tp.0", "ep"], ["tp.1"], []], partial = []>, kind = #xf.variable_kind<parameter>}
+xf.variable @up : tensor<4x16x8xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "tp.0">, #dist.reason<model over "ep">, #dist.reason<model over "tp.1">]]>, dist.sharding = #dist.sharding<@mesh, [["tp.0", "ep"], ["tp.1"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // CHECK: xf.variable @up.grad : tensor<1x8x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"tp.0", "ep"], ["tp.1"], []], partial = []>
-xf.variable @up.grad : tensor<4x16x8xf32> {dist.reasons = [[#dist.reason<model over "tp.0">, #dist.reason<model over "ep">, #dist.reason<model over "tp.1">]], dist.sharding = #dist.sharding<@mesh, [["tp.0", "ep"], ["tp.1"], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}
+xf.variable @up.grad : tensor<4x16x8xf32> {dist.placement = #dist.placement<reasons = [[#dist.reason<model over "tp.0">, #dist.reason<model over "ep">, #dist.reason<model over "tp.1">]]>, dist.sharding = #dist.sharding<@mesh, [["tp.0", "ep"], ["tp.1"], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}
 // What a layer takes is the stream, and so is all that is tied to it.
 func.func private @layer(%x: tensor<2x8x8xf32> {dist.stream = #dist.sharding<@mesh, [["ep"], ["tp.0", "tp.1"], []], partial = []>}) -> tensor<2x8x8xf32> {
   return %x : tensor<2x8x8xf32>
