@@ -18,22 +18,17 @@ static constexpr int mostAttempts = 9;
 
 std::vector<RecomputeNote> hocket::readRecomputeNotes(ModuleOp module) {
   std::vector<RecomputeNote> notes;
-  auto all = module->getAttrOfType<ArrayAttr>("pipe.recompute");
-  if (!all)
-    return notes;
-  for (auto entry : all.getAsRange<DictionaryAttr>()) {
-    auto count = [&](StringRef name) {
-      auto value = entry.getAs<IntegerAttr>(name);
-      return value ? value.getInt() : 0;
+  for (auto report : module.getOps<step::RecomputeOp>()) {
+    auto seconds = [](const llvm::APFloat &value) {
+      return value.convertToDouble();
     };
-    auto number = [&](StringRef name) {
-      auto value = entry.getAs<FloatAttr>(name);
-      return value ? value.getValueAsDouble() : 0;
-    };
-    notes.push_back({count("residuals"), count("recomputed"),
-                     count("saved_bytes"), count("planned_bytes"),
-                     number("step_seconds"), number("seconds"),
-                     number("least_seconds")});
+    notes.push_back(
+        {static_cast<int64_t>(report.getResiduals()),
+         static_cast<int64_t>(report.getRecomputed()),
+         static_cast<int64_t>(report.getSavedBytes()),
+         static_cast<int64_t>(report.getPlannedBytes()),
+         seconds(report.getStepSeconds()), seconds(report.getSeconds()),
+         report.getLeastSeconds() ? seconds(*report.getLeastSeconds()) : 0});
   }
   return notes;
 }

@@ -68,9 +68,9 @@ def PipeRecompute : Pass<"pipe-recompute", "::mlir::ModuleOp"> {
 
     `auto` saves all it can within `memory_bytes`. What else a rank needs is
     known once the program is laid out, so that the driver compiles more than
-    once: without `fixed` nothing is recomputed. The module's `pipe.recompute`
-    notes for each rank how many bytes its residuals have, what was planned,
-    and at what price.
+    once: without `fixed` nothing is recomputed. A `step.recompute` of
+    each rank reports how many bytes its residuals have, what was planned, and
+    at what price.
   }];
   let options = [
     ListOption<"fixed", "fixed", "int64_t",

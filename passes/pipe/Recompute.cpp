@@ -111,16 +111,14 @@ private:
       return failure();
     // 2. The plan of each rank.
     planning::RecomputePlan chosen;
-    SmallVector<Attribute> notes;
+    OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     for (size_t rank = 0; rank < model->problem.ranks.size(); ++rank) {
       FailureOr<planning::RankRecompute> own = planRank(*model, rank, wish);
       if (failed(own))
         return failure();
-      notes.push_back(noteOf(*model, rank, *own, wish));
+      note(builder, *model, rank, *own, wish);
       chosen.ranks.push_back(std::move(*own));
     }
-    getOperation()->setAttr("pipe.recompute",
-                            ArrayAttr::get(&getContext(), notes));
     // 3. The rewriting.
     bool any = llvm::any_of(chosen.ranks, [](auto &rank) {
       return llvm::is_contained(rank.recomputed, true);
@@ -155,17 +153,9 @@ private:
     return plan->ranks.front();
   }
 
-  DictionaryAttr noteOf(const RecomputeModel &model, size_t rank,
-                        const planning::RankRecompute &own, const Wish &wish) {
+  void note(OpBuilder &builder, const RecomputeModel &model, size_t rank,
+            const planning::RankRecompute &own, const Wish &wish) {
     const RecomputeRank &residuals = model.problem.ranks[rank];
-    Builder builder(&getContext());
-    NamedAttrList note;
-    auto count = [&](StringRef name, int64_t value) {
-      note.set(name, builder.getI64IntegerAttr(value));
-    };
-    auto number = [&](StringRef name, double value) {
-      note.set(name, builder.getF64FloatAttr(value));
-    };
     int64_t fixedBytes =
         rank < fixed.size() ? std::max<int64_t>(0, fixed[rank]) : 0;
     int64_t recomputed = 0, all = 0;
@@ -173,21 +163,20 @@ private:
       all += residuals.residuals[i].group != planning::ResidualGroup::Input;
       recomputed += own.recomputed[i] && model.places[rank][i].results.any();
     }
-    count("rank", static_cast<int64_t>(rank));
-    count("residuals", all);
-    count("recomputed", recomputed);
-    count("saved_bytes", savedBytes(residuals));
-    count("planned_bytes",
-          rank < fixed.size() ? own.peak : own.peak - fixedBytes);
-    number("step_seconds",
-           model.work[rank] * static_cast<double>(model.problem.microbatches));
-    number("seconds", own.seconds);
+    auto microbatches = static_cast<double>(model.problem.microbatches);
+    auto report = builder.create<step::RecomputeOp>(
+        getOperation().getLoc(), builder.getI64IntegerAttr(int64_t(rank)),
+        builder.getI64IntegerAttr(all), builder.getI64IntegerAttr(recomputed),
+        builder.getI64IntegerAttr(savedBytes(residuals)),
+        builder.getI64IntegerAttr(rank < fixed.size() ? own.peak
+                                                      : own.peak - fixedBytes),
+        builder.getF64FloatAttr(model.work[rank] * microbatches),
+        builder.getF64FloatAttr(own.seconds), FloatAttr());
     if (rank < least.size() && wish.budget != INT64_MAX)
-      number("least_seconds",
-             static_cast<double>(model.problem.microbatches) *
-                 leastSeconds(residuals, least[rank] + savedBytes(residuals) -
-                                             wish.budget));
-    return note.getDictionary(&getContext());
+      report.setLeastSecondsAttr(builder.getF64FloatAttr(
+          microbatches *
+          leastSeconds(residuals,
+                       least[rank] + savedBytes(residuals) - wish.budget)));
   }
 };
 

@@ -27,8 +27,6 @@ LEFT = {
     # Of the module, which is upstream's op.
     "plan.step": "the plan (#plan.step), which every level has",
     "hocket.flops_per_token": "a count of all that the module computes",
-    # Reports, which change no program.
-    "pipe.recompute": "what was planned for each stage; on the module",
     # On any op at all.
     "recomputed": "marks a copy of any op for whoever reads the IR",
 }

@@ -60,4 +60,24 @@ def Step_TrainingOp : Step_Op<"training"> {
   let assemblyFormat = "attr-dict";
 }
 
+def Step_RecomputeOp : Op<Step_Dialect, "recompute"> {
+  let summary = "what a pipeline rank computes again";
+  let description = [{
+    A report, which changes no program. Of pipeline rank `rank`: how many
+    residuals it could compute again and how many it does, the bytes that all of
+    them take and those that the plan keeps at its peak, the seconds of a step's
+    computation and those of computing again. `least_seconds` is what anything
+    that frees enough would cost, where a budget is known.
+
+    ```mlir
+    step.recompute rank 0 {planned_bytes = 6144 : i64, recomputed = 2 : i64, residuals = 4 : i64, saved_bytes = 9216 : i64, seconds = 0.0, step_seconds = 1.0e-3}
+    ```
+  }];
+  let arguments = (ins I64Attr:$rank, I64Attr:$residuals, I64Attr:$recomputed,
+                       I64Attr:$saved_bytes, I64Attr:$planned_bytes,
+                       F64Attr:$step_seconds, F64Attr:$seconds,
+                       OptionalAttr<F64Attr>:$least_seconds);
+  let assemblyFormat = "`rank` $rank attr-dict";
+}
+
 #endif

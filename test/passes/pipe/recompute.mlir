@@ -10,9 +10,6 @@
 // what is cheap, the activations, and takes back one at a time. The second
 // rank has one in flight, and keeps all.
 
-// CHECK: pipe.recompute = [{planned_bytes = 6144 : i64, rank = 0 : i64, recomputed = 2 : i64, residuals = 4 : i64, saved_bytes = 9216 : i64
-// CHECK-SAME: {planned_bytes = 4608 : i64, rank = 1 : i64, recomputed = 0 : i64, residuals = 4 : i64, saved_bytes = 4608 : i64, seconds = 0.0
-
 // CHECK: func.func private @layer_forward(
 // CHECK: func.func private @layer_forward_lean(%{{.*}}) -> (tensor<2x4x8xf32>, tensor<2x4x32xf32>)
 // CHECK: %[[H:.*]] = xf.linear
@@ -37,18 +34,20 @@
 // CHECK-SAME: F result 5
 // CHECK-NOT: F result 6
 // CHECK-SAME: stage 0
+// CHECK: step.recompute rank 0 {planned_bytes = 6144 : i64, recomputed = 2 : i64, residuals = 4 : i64, saved_bytes = 9216 : i64
+// CHECK: step.recompute rank 1 {planned_bytes = 4608 : i64, recomputed = 0 : i64, residuals = 4 : i64, saved_bytes = 4608 : i64, seconds = 0.0
 
 // What else the ranks need is not known: nothing is recomputed.
 
-// ALL: recomputed = 0 : i64, residuals = 4 : i64, saved_bytes = 9216 : i64
 // ALL-NOT: _joint
+// ALL: step.recompute rank 0 {{.*}}recomputed = 0 : i64, residuals = 4 : i64, saved_bytes = 9216 : i64
 
 // Nothing fits: everything is recomputed. No choice could cost less than all.
 
-// TIGHT: least_seconds = [[S:[0-9.e-]+]]
+// TIGHT: func.func private @layer_forward_lean(%{{.*}}) -> tensor<2x4x8xf32>
+// TIGHT: step.recompute rank 0 {least_seconds = [[S:[0-9.e-]+]]
 // TIGHT-SAME: recomputed = 4 : i64
 // TIGHT-SAME: seconds = [[S]]
-// TIGHT: func.func private @layer_forward_lean(%{{.*}}) -> tensor<2x4x8xf32>
 
 // The first layer of each stage recomputes, from its input; the second keeps.
 
@@ -79,5 +78,5 @@
 // UNIFORM: call @layer_backward_joint(%[[B]]#0,
 // UNIFORM: call @layer_backward(%[[X0]],
 
-// OFF-NOT: pipe.recompute
+// OFF-NOT: step.recompute
 // OFF-NOT: recomputed
