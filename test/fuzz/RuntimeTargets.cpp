@@ -13,6 +13,7 @@
 #include "runtime/data/IndexedDataset.h"
 #include "runtime/data/LossMask.h"
 #include "runtime/data/WordFile.h"
+#include "runtime/data/images/ImageFile.h"
 #include "runtime/data/images/Pixels.h"
 #include "runtime/data/text/InputStream.h"
 #include "runtime/megatron/Model.h"
@@ -269,6 +270,19 @@ static void readImage(std::string_view bytes) {
           "an image can be cropped");
 }
 
+static void readImageFile(std::string_view bytes) {
+  std::string path = asFile("fuzz.images", bytes);
+  std::string prefix = path.substr(0, path.size() - 7);
+  constexpr uint64_t documents = 2, tokens = 14; // As the seed has.
+  auto file = data::ImageFile::open(prefix, documents, tokens);
+  if (!file.ok() || !*file)
+    return;
+  std::vector<uint8_t> pixels((*file)->head().imageBytes());
+  for (uint64_t d = 0; d < documents; ++d)
+    for (uint32_t image : (*file)->imagesOf(d))
+      require((*file)->read(image, pixels).ok(), "a sound image can be read");
+}
+
 static void readAdapterConfig(std::string_view bytes) {
   std::string path = asFile("adapter_config.json", bytes);
   (void)checkpoint::readAdapterConfig(parentOf(path), "llama");
@@ -303,5 +317,6 @@ void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
   targets["loss-mask"] = readLossMask;
   targets["words"] = readWords;
   targets["image"] = readImage;
+  targets["images-file"] = readImageFile;
   targets["adapter-config"] = readAdapterConfig;
 }

@@ -44,6 +44,9 @@ ZSTANDARD = bytes.fromhex("28b52ffd045831000068656c6c6f0a5388bd91")
 # Of 13 tokens in one sequence, five of them learned, ended by token 256.
 MASK = b"HKTMASK1" + struct.pack("<4Q", 13, 13, 256, 5) + bytes((0b00111110, 0))
 PIECES = b"HKTWORD1" + struct.pack("<3Q", 13, 12, 3) + bytes((0b00110000, 0b1000))
+# Two images of 2 x 2 pixels, of 3 tokens each, in two documents of 7 tokens.
+IMAGES = b"HKTIMGS1" + struct.pack("<8Q", 2, 14, 2, 3, 9, 2, 2, 3) + bytes(range(24))
+IMAGES += struct.pack("<3Q3I", 0, 2, 3, 1, 0, 1)
 REQUESTS = (
     {"prompt": ["to be", "or"], "max_tokens": 3, "logprobs": 2, "echo": True, "n": 2},
     {"prompt": [116, 111], "stop": ["be", "x"], "seed": 7, "top_p": 0.9, "model": "fuzz"},
@@ -137,6 +140,7 @@ class Seeds:
         golden = (ROOT / "test/runtime/data/golden/images.txt").read_text()
         lines = [line.split() for line in golden.splitlines()]
         self.add("image", [bytes.fromhex(w[2]) for w in lines if w[0] == "image"])
+        self.add("images-file", [IMAGES])
 
     def compressed(self):
         text = (self.folder / "poem.txt").read_bytes()

@@ -83,6 +83,21 @@ void data::addPrefixCounts(uint64_t prefix, uint64_t length,
     counts.push_back(int32_t(std::max(prefix, i + 1)));
 }
 
+/// What rows have beside their tokens, of samples with images.
+static Status readImageRows(const SampleSource &source, uint64_t rows,
+                            Batch &batch) {
+  uint64_t length = batch.sequenceLength, floats = source.imageShape().floats();
+  batch.pixels.resize(rows * floats);
+  batch.imageRows.resize(rows * length);
+  for (uint64_t row = 0; row < rows; ++row) {
+    ImageSample sample{
+        std::span(batch.pixels).subspan(row * floats, floats),
+        std::span(batch.imageRows).subspan(row * length, length)};
+    HOCKET_RETURN_IF_ERROR(source.readImages(batch.firstSample + row, sample));
+  }
+  return okStatus();
+}
+
 Status data::readBatch(const SampleSource &source, uint64_t first,
                        uint64_t rows, Batch &batch,
                        const DocumentMarks &documents) {
@@ -91,14 +106,18 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
   batch.sequenceLength = length;
   batch.tokens.resize(rows * length);
   batch.labels.resize(rows * length);
-  for (auto *list : {&batch.positions, &batch.tokenTypes, &batch.keyCounts,
-                     &batch.sentenceLabels, &batch.encoderTokens})
+  for (auto *list :
+       {&batch.positions, &batch.tokenTypes, &batch.keyCounts,
+        &batch.sentenceLabels, &batch.encoderTokens, &batch.imageRows})
     list->clear();
+  batch.pixels.clear();
   batch.encoderLength = 0;
   if (source.isFramed())
     return readFramedRows(source, rows, batch);
   if (source.encoderLength() > 0)
     return readSpanRows(source, rows, batch);
+  if (source.imageShape().images > 0)
+    HOCKET_RETURN_IF_ERROR(readImageRows(source, rows, batch));
   std::vector<int32_t> sample(length + 1);
   bool choosesLabels = source.lossMask() || source.hasPrefixes();
   std::vector<uint8_t> learned(choosesLabels ? length + 1 : 0);

@@ -74,6 +74,12 @@ struct Batch {
   uint64_t encoderLength = 0;
   std::vector<int32_t> encoderTokens;
 
+  /// Of samples with images: their patches [microBatchSize, images, patches,
+  /// width], and which row of its sequence's stands in the place of each token,
+  /// -1 for none. Empty of others.
+  std::vector<float> pixels;
+  std::vector<int32_t> imageRows;
+
   /// Labels that are not -1, of `count` rows from row `first` on.
   uint64_t countLabels(uint64_t first, uint64_t count) const;
 };

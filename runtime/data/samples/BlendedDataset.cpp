@@ -8,12 +8,14 @@
 
 #include "base/File.h"
 #include "runtime/data/samples/ClassDataset.h"
+#include "runtime/data/samples/ImageDataset.h"
 #include "runtime/data/samples/MaskedDataset.h"
 #include "runtime/data/samples/SpanDataset.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <sstream>
 
@@ -114,6 +116,12 @@ Status BlendedDataset::readSpans(uint64_t sample, SpanSample &out) const {
   return parts[choice.part]->readSpans(choice.number, out);
 }
 
+Status BlendedDataset::readImages(uint64_t sample, ImageSample &out) const {
+  HOCKET_RETURN_IF_ERROR(checkSample(sample));
+  HOCKET_ASSIGN_OR_RETURN(BlendChoice choice, order.choiceOf(sample));
+  return parts[choice.part]->readImages(choice.number, out);
+}
+
 StatusOr<std::vector<SampleSegment>>
 BlendedDataset::segments(uint64_t sample) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
@@ -124,6 +132,16 @@ BlendedDataset::segments(uint64_t sample) const {
 //===----------------------------------------------------------------------===//
 // Opening
 //===----------------------------------------------------------------------===//
+
+/// To a model of text alone they would be tokens without meaning.
+static Status refuseImages(const std::string &prefix) {
+  std::error_code error;
+  if (!std::filesystem::exists(imageFilePath(prefix), error))
+    return okStatus();
+  return invalidArgument(imageFilePath(prefix) +
+                         ": these conversations have images, and the model "
+                         "takes none");
+}
 
 static StatusOr<std::unique_ptr<SampleSource>>
 openPart(const BlendPart &part, const GptDatasetOptions &options, Split split,
@@ -151,6 +169,13 @@ openPart(const BlendPart &part, const GptDatasetOptions &options, Split split,
         SpanDataset::create(shared, options, split, samples));
     return std::unique_ptr<SampleSource>(std::move(spans));
   }
+  if (options.images) {
+    HOCKET_ASSIGN_OR_RETURN(
+        std::unique_ptr<ImageDataset> images,
+        ImageDataset::create(std::move(shared), options, split, samples));
+    return std::unique_ptr<SampleSource>(std::move(images));
+  }
+  HOCKET_RETURN_IF_ERROR(refuseImages(prefix));
   HOCKET_ASSIGN_OR_RETURN(
       std::unique_ptr<GptDataset> dataset,
       GptDataset::create(std::move(shared), options, split, samples));

@@ -53,6 +53,8 @@ public:
     return parts.front()->encoderLength();
   }
   Status readSpans(uint64_t sample, SpanSample &out) const override;
+  ImageShape imageShape() const override { return parts.front()->imageShape(); }
+  Status readImages(uint64_t sample, ImageSample &out) const override;
   StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
 
 private:
@@ -64,9 +66,9 @@ private:
   BlendOrder order;
 };
 
-/// Opens the token files and gives the samples of a split: a GptDataset, a
-/// MaskedDataset, a SpanDataset or a ClassDataset for one part, a blend for
-/// several. `samples` as for GptDataset; a blend needs at least 1.
+/// Opens the token files and gives the samples of a split: a GptDataset, an
+/// ImageDataset, a MaskedDataset, a SpanDataset or a ClassDataset for one part,
+/// a blend for several. `samples` as for GptDataset; a blend needs at least 1.
 StatusOr<std::unique_ptr<SampleSource>>
 openSamples(const std::vector<BlendPart> &parts,
             const GptDatasetOptions &options, Split split, uint64_t samples);

@@ -14,6 +14,7 @@
 #define HOCKET_RUNTIME_DATA_SAMPLES_GPTDATASET_H
 
 #include "runtime/data/IndexedDataset.h"
+#include "runtime/data/images/Pixels.h"
 #include "runtime/data/samples/SampleOrder.h"
 #include "runtime/data/samples/SampleSource.h"
 
@@ -59,6 +60,16 @@ struct ClassOptions {
   bool shuffles = true;   ///< Each epoch; else in the order of the file.
 };
 
+/// What a model takes in of images, and for which token.
+struct ImageOptions {
+  uint64_t imageSize = 0;         ///< Pixels of a side,
+  uint64_t patchSize = 0;         ///< and of a patch's.
+  uint64_t tokensPerImage = 0;    ///< Of `imageToken`, in a row.
+  uint64_t imagesPerSequence = 0; ///< The most that there are.
+  int32_t imageToken = 0;
+  PixelScale scale = {};
+};
+
 struct GptDatasetOptions {
   uint64_t sequenceLength = 0;
   uint64_t vocabularySize = 0; ///< At most 2^31.
@@ -69,6 +80,7 @@ struct GptDatasetOptions {
   std::optional<MaskedLmOptions> masked = std::nullopt; ///< MaskedDataset.h
   std::optional<SpanOptions> spans = std::nullopt;      ///< SpanDataset.h
   std::optional<ClassOptions> classes = std::nullopt;   ///< ClassDataset.h
+  std::optional<ImageOptions> images = std::nullopt;    ///< ImageDataset.h
 };
 
 class GptDataset : public SampleSource {

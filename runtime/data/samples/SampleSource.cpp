@@ -42,6 +42,11 @@ Status SampleSource::readSpans(uint64_t sample, SpanSample &) const {
   return internalError("these samples have no corrupted spans");
 }
 
+Status SampleSource::readImages(uint64_t sample, ImageSample &) const {
+  HOCKET_RETURN_IF_ERROR(checkSample(sample));
+  return internalError("these samples have no images");
+}
+
 Status SampleSource::beginFramed(uint64_t sample, int32_t pad,
                                  FramedSample &out) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));

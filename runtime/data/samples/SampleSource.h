@@ -51,6 +51,22 @@ struct SpanSample {
   std::span<int32_t> labels;  ///< As many; -1 behind the last one.
 };
 
+/// What the images of samples are made of; images = 0: samples have none.
+struct ImageShape {
+  uint64_t images = 0;  ///< The most that a sample has.
+  uint64_t patches = 0; ///< Of an image,
+  uint64_t width = 0;   ///< of so many elements each.
+
+  uint64_t floats() const { return images * patches * width; }
+};
+
+/// The images of a sample (ImageDataset.h).
+struct ImageSample {
+  std::span<float> pixels; ///< [images, patches, width]; 0 where there is none.
+  /// Which row stands in the place of a token, -1 for none; sequenceLength().
+  std::span<int32_t> rows;
+};
+
 class SampleSource {
 public:
   virtual ~SampleSource() = default;
@@ -89,6 +105,12 @@ public:
 
   /// Fills `out`. Internal where samples are not of corrupted spans.
   virtual Status readSpans(uint64_t sample, SpanSample &out) const;
+
+  /// What readImages() reads.
+  virtual ImageShape imageShape() const { return {}; }
+
+  /// Fills `out`. Internal where samples have no images.
+  virtual Status readImages(uint64_t sample, ImageSample &out) const;
 
   /// Samples of one epoch of labelled texts (ClassDataset.h); 0 of others.
   virtual uint64_t epochSize() const { return 0; }

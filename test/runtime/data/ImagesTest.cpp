@@ -21,15 +21,15 @@ using test::fromHex;
 namespace {
 
 /// A line of golden/images.txt: its kind, then words.
-using Words = std::vector<std::string>;
+using ImageWords = std::vector<std::string>;
 
-std::vector<Words> golden(const std::string &kind) {
+std::vector<ImageWords> goldenImages(const std::string &kind) {
   std::ifstream file(HOCKET_SOURCE_DIR "/test/runtime/data/golden/images.txt");
   EXPECT_TRUE(file);
-  std::vector<Words> lines;
+  std::vector<ImageWords> lines;
   for (std::string line; std::getline(file, line);) {
     std::istringstream in(line);
-    Words words{std::istream_iterator<std::string>(in), {}};
+    ImageWords words{std::istream_iterator<std::string>(in), {}};
     if (words.front() == kind)
       lines.push_back(std::move(words));
   }
@@ -37,34 +37,35 @@ std::vector<Words> golden(const std::string &kind) {
   return lines;
 }
 
-const std::map<std::string, std::string> &files() {
+const std::map<std::string, std::string> &imageFiles() {
   static const auto all = [] {
     std::map<std::string, std::string> result;
-    for (const Words &words : golden("image"))
+    for (const ImageWords &words : goldenImages("image"))
       result[words[1]] = fromHex(words[2]);
     return result;
   }();
   return all;
 }
 
-RgbImage decoded(const std::string &name) {
-  auto image = decodeImage(files().at(name));
+RgbImage decodedFile(const std::string &name) {
+  auto image = decodeImage(imageFiles().at(name));
   EXPECT_TRUE(image.ok()) << name << ": " << image.status().message();
   return image.ok() ? *std::move(image) : RgbImage{1, 1, {0, 0, 0}};
 }
 
-std::string textOf(const std::vector<uint8_t> &bytes) {
+std::string pixelText(const std::vector<uint8_t> &bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::string messageOf(const std::string &bytes,
-                      const ImageLimits &limits = {}) {
+std::string decodeMessage(const std::string &bytes,
+                          const ImageLimits &limits = {}) {
   auto image = decodeImage(bytes, limits);
   return image.ok() ? "it was decoded" : image.status().message();
 }
 
 /// A PNG file with other bytes from `at` on in its header, whose checksum fits.
-std::string withHeader(std::string png, size_t at, const std::string &bytes) {
+std::string withPngHeader(std::string png, size_t at,
+                          const std::string &bytes) {
   png.replace(at, bytes.size(), bytes);
   auto sum =
       uint32_t(crc32(0, reinterpret_cast<const Bytef *>(png.data()) + 12, 17));
@@ -79,40 +80,41 @@ std::string withHeader(std::string png, size_t at, const std::string &bytes) {
 
 TEST(Images, PixelsAreThoseOfTransformers) {
   size_t count = 0;
-  for (const Words &words : golden("decoded")) {
-    RgbImage image = decoded(words[1]);
+  for (const ImageWords &words : goldenImages("decoded")) {
+    RgbImage image = decodedFile(words[1]);
     EXPECT_EQ(std::to_string(image.width), words[2]) << words[1];
     EXPECT_EQ(std::to_string(image.height), words[3]) << words[1];
-    EXPECT_EQ(textOf(image.pixels), fromHex(words[4])) << words[1];
+    EXPECT_EQ(pixelText(image.pixels), fromHex(words[4])) << words[1];
     ++count;
   }
-  EXPECT_EQ(count, files().size());
+  EXPECT_EQ(count, imageFiles().size());
 }
 
 TEST(Images, CropsAreThoseOfTransformers) {
-  for (const Words &words : golden("crop"))
-    EXPECT_EQ(textOf(resizeAndCrop(decoded(words[1]), std::stoul(words[2]))),
-              fromHex(words[3]))
+  for (const ImageWords &words : goldenImages("crop"))
+    EXPECT_EQ(
+        pixelText(resizeAndCrop(decodedFile(words[1]), std::stoul(words[2]))),
+        fromHex(words[3]))
         << words[1] << " " << words[2];
 }
 
 TEST(Images, ResizingIsThatOfPillow) {
-  for (const Words &words : golden("resize")) {
+  for (const ImageWords &words : goldenImages("resize")) {
     RgbImage image{std::stoul(words[1]), std::stoul(words[2]), {}};
     for (uint64_t i = 0; i < image.width * image.height * 3; ++i)
       image.pixels.push_back(uint8_t((i * 2654435761u & 0xffffffffu) >> 24));
     auto crop = resizeAndCrop(image, std::stoul(words[3]));
-    EXPECT_EQ(toHex(Sha256::of(textOf(crop))), words[4])
+    EXPECT_EQ(toHex(Sha256::of(pixelText(crop))), words[4])
         << words[1] << " x " << words[2] << " to " << words[3];
   }
 }
 
 TEST(Images, PatchesAreThoseOfTransformers) {
-  for (const Words &words : golden("patches")) {
+  for (const ImageWords &words : goldenImages("patches")) {
     uint64_t size = std::stoul(words[2]), patch = std::stoul(words[3]);
     Patches patches(size, patch, PixelScale());
     std::vector<float> out(patches.count() * patches.width());
-    patches.cut(resizeAndCrop(decoded(words[1]), size), out);
+    patches.cut(resizeAndCrop(decodedFile(words[1]), size), out);
     std::string bytes(out.size() * 4, '\0');
     std::memcpy(bytes.data(), out.data(), bytes.size());
     EXPECT_EQ(bytes, fromHex(words[4])) << words[1];
@@ -131,17 +133,18 @@ TEST(Images, ALongImageCostsNoMoreThanItsCrop) {
 //===----------------------------------------------------------------------===//
 
 TEST(Images, WhatIsNoImageIsRefused) {
-  EXPECT_EQ(messageOf(""), "is empty, and no image");
-  EXPECT_EQ(messageOf("GIF89a"), "expected a PNG or JPEG file, found a GIF "
-                                 "file");
-  EXPECT_EQ(messageOf("RIFF1234WEBPVP8 "),
+  EXPECT_EQ(decodeMessage(""), "is empty, and no image");
+  EXPECT_EQ(decodeMessage("GIF89a"), "expected a PNG or JPEG file, found a GIF "
+                                     "file");
+  EXPECT_EQ(decodeMessage("RIFF1234WEBPVP8 "),
             "expected a PNG or JPEG file, found a WebP file");
-  EXPECT_EQ(messageOf("<svg/>"), "expected a PNG or JPEG file, found something "
-                                 "else");
+  EXPECT_EQ(decodeMessage("<svg/>"),
+            "expected a PNG or JPEG file, found something "
+            "else");
 }
 
 TEST(Images, EveryCutIsNoticed) {
-  for (const auto &[name, bytes] : files()) {
+  for (const auto &[name, bytes] : imageFiles()) {
     // The end of a JPEG file's image is not needed for its pixels.
     size_t end = name.starts_with("jpeg") ? bytes.size() - 8 : bytes.size();
     for (size_t size = 0; size < end; ++size) {
@@ -150,61 +153,63 @@ TEST(Images, EveryCutIsNoticed) {
       EXPECT_EQ(image.status().code(), StatusCode::DataLoss);
     }
   }
-  const std::string &png = files().at("rgb"), &jpeg = files().at("jpeg420");
-  EXPECT_EQ(messageOf(png.substr(0, png.size() - 100)),
+  const std::string &png = imageFiles().at("rgb"),
+                    &jpeg = imageFiles().at("jpeg420");
+  EXPECT_EQ(decodeMessage(png.substr(0, png.size() - 100)),
             "is a damaged PNG file: the file is cut short");
-  EXPECT_EQ(messageOf(jpeg.substr(0, jpeg.size() - 20)),
+  EXPECT_EQ(decodeMessage(jpeg.substr(0, jpeg.size() - 20)),
             "is a damaged JPEG file: the file is cut short");
 }
 
 TEST(Images, DamageOfPngIsNoticed) {
-  std::string png = files().at("rgb");
+  std::string png = imageFiles().at("rgb");
   png[60] ^= 1;
-  EXPECT_TRUE(messageOf(png).starts_with("is a damaged PNG file: "));
+  EXPECT_TRUE(decodeMessage(png).starts_with("is a damaged PNG file: "));
 }
 
 TEST(Images, SizesThatLieAreRefused) {
   // 60,000 x 60,000 pixels in a few bytes.
   std::string many("\0\0\xea\x60\0\0\xea\x60", 8);
-  std::string png = files().at("gray");
-  EXPECT_EQ(messageOf(withHeader(png, 16, many)),
+  std::string png = imageFiles().at("gray");
+  EXPECT_EQ(decodeMessage(withPngHeader(png, 16, many)),
             "says that it has 60000 x 60000 pixels; expected at most 67108864");
   // 8,000 x 8,000, and pixels of a few.
   std::string lies("\0\0\x1f\x40\0\0\x1f\x40", 8);
-  EXPECT_TRUE(messageOf(withHeader(png, 16, lies))
+  EXPECT_TRUE(decodeMessage(withPngHeader(png, 16, lies))
                   .starts_with("is a damaged PNG file: "));
-  EXPECT_TRUE(messageOf(withHeader(png, 16, std::string(8, '\0')))
+  EXPECT_TRUE(decodeMessage(withPngHeader(png, 16, std::string(8, '\0')))
                   .starts_with("is a damaged PNG file: "));
-  std::string jpeg = files().at("jpeg444");
+  std::string jpeg = imageFiles().at("jpeg444");
   size_t frame = jpeg.find("\xff\xc0");
   std::string large = jpeg;
   large.replace(frame + 5, 4, "\xea\x60\xea\x60");
-  EXPECT_EQ(messageOf(large),
+  EXPECT_EQ(decodeMessage(large),
             "says that it has 60000 x 60000 pixels; expected at most 67108864");
   large.replace(frame + 5, 4, "\x1f\x40\x1f\x40");
-  EXPECT_EQ(messageOf(large), "is a damaged JPEG file: Corrupt JPEG data: "
-                              "premature end of data segment");
+  EXPECT_EQ(decodeMessage(large), "is a damaged JPEG file: Corrupt JPEG data: "
+                                  "premature end of data segment");
   large.replace(frame + 5, 4, std::string(4, '\0'));
-  EXPECT_TRUE(messageOf(large).starts_with("is a damaged JPEG file: "));
+  EXPECT_TRUE(decodeMessage(large).starts_with("is a damaged JPEG file: "));
   ImageLimits limits;
   limits.pixels = 19 * 13 - 1;
-  EXPECT_EQ(messageOf(png, limits),
+  EXPECT_EQ(decodeMessage(png, limits),
             "says that it has 19 x 13 pixels; expected at most 246");
   limits.pixels = 19 * 13;
-  EXPECT_EQ(messageOf(png, limits), "it was decoded");
+  EXPECT_EQ(decodeMessage(png, limits), "it was decoded");
 }
 
 TEST(Images, KindsThatOthersReadWrongAreRefused) {
-  std::string png = files().at("gray");
-  EXPECT_EQ(messageOf(withHeader(png, 24, "\x10")),
+  std::string png = imageFiles().at("gray");
+  EXPECT_EQ(decodeMessage(withPngHeader(png, 24, "\x10")),
             "is grey of 16 bits, which other programs clip at 255 of 65,535; "
             "convert it to 8 bits");
-  EXPECT_EQ(messageOf(withHeader(files().at("gray-transparent"), 24, "\x04")),
+  EXPECT_EQ(decodeMessage(
+                withPngHeader(imageFiles().at("gray-transparent"), 24, "\x04")),
             "has a transparent colour of 4 bits; expected 8 bits");
 }
 
 TEST(Images, AColourThatThePaletteLacksIsRefused) {
-  std::string png = files().at("palette2");
+  std::string png = imageFiles().at("palette2");
   // Without the palette's last colour: 4 of 3 bytes.
   size_t at = png.find("PLTE");
   ASSERT_NE(at, png.npos);
@@ -214,12 +219,13 @@ TEST(Images, AColourThatThePaletteLacksIsRefused) {
       crc32(0, reinterpret_cast<const Bytef *>(png.data()) + at, 4 + 9));
   for (size_t i = 0; i < 4; ++i)
     png[at + 13 + i] = char(sum >> (24 - 8 * i));
-  EXPECT_EQ(messageOf(png), "is a damaged PNG file: a pixel has a colour that "
-                            "its palette lacks");
+  EXPECT_EQ(decodeMessage(png),
+            "is a damaged PNG file: a pixel has a colour that "
+            "its palette lacks");
 }
 
 TEST(Images, EndlessScansAreRefused) {
-  const std::string &jpeg = files().at("jpeg-progressive");
+  const std::string &jpeg = imageFiles().at("jpeg-progressive");
   // Its first scan again and again.
   size_t scan = jpeg.find("\xff\xda"), next = jpeg.find("\xff\xc4", scan);
   ASSERT_NE(next, jpeg.npos);
@@ -227,7 +233,7 @@ TEST(Images, EndlessScansAreRefused) {
   for (int i = 0; i < 200; ++i)
     many += jpeg.substr(scan, next - scan);
   many += jpeg.substr(next);
-  EXPECT_TRUE(messageOf(many).starts_with("is a damaged JPEG file: "));
+  EXPECT_TRUE(decodeMessage(many).starts_with("is a damaged JPEG file: "));
 }
 
 TEST(Images, ErrorsNameTheFile) {

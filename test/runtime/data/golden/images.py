@@ -1,15 +1,25 @@
 # Part of Hocket, under the Apache License v2.0.
-"""Golden images, what transformers makes of them, and batches of a plain loop.
+"""Golden images, what transformers makes of them, and samples of a plain loop.
 
-Writes images.txt, with Pillow, NumPy and transformers:
+Run it in this folder, with Pillow, NumPy and transformers:
 
-    python3 images.py > images.txt
+    python3 images.py
+
+images.txt:
 
     image NAME HEX              a file
     decoded NAME W H HEX        its pixels, as CLIPImageProcessorPil converts them
     crop NAME S HEX             resized and cropped to S x S
     patches NAME S P HEX        the same normalized, f32, in patches of P x P
     resize W H S SHA256         of pixels that a formula makes
+
+image_samples.txt, of images of 6 x 6 pixels in patches of 3 x 3:
+
+    source HEX                  the bytes of an image
+    tokens ...                  of a sequence; 9 stands for part of an image
+    uses ...                    the images of this sequence
+    rows ...                    what stands in the place of each token
+    pixels HEX                  its patches, f32
 """
 
 import hashlib
@@ -164,22 +174,25 @@ def patches(pixels, size):
     return np.ascontiguousarray(cut.reshape(side * side, -1), dtype="<f4")
 
 
-def main():
+def write_images(out):
+    def print_line(*words):
+        print(*words, file=out)
+
     raw = {"do_rescale": False, "do_normalize": False}
     for name, data in [*png_files(), *jpeg_files()]:
         image = Image.open(io.BytesIO(data))
-        print("image", name, data.hex())
+        print_line("image", name, data.hex())
         pixels = processed(image, do_resize=False, do_center_crop=False, **raw)
         bytes_ = pixels.transpose(1, 2, 0).astype(np.uint8)
-        print("decoded", name, image.width, image.height, bytes_.tobytes().hex())
+        print_line("decoded", name, image.width, image.height, bytes_.tobytes().hex())
         for size in (6, 16):
             square = {"size": {"shortest_edge": size}, "crop_size": size}
             pixels = processed(image, **square, **raw).transpose(1, 2, 0)
-            print("crop", name, size, pixels.astype(np.uint8).tobytes().hex())
+            print_line("crop", name, size, pixels.astype(np.uint8).tobytes().hex())
         if name in ("rgb", "jpeg420"):
             square = {"size": {"shortest_edge": 12}, "crop_size": 12}
             pixels = patches(processed(image, **square), 4)
-            print("patches", name, 12, 4, pixels.tobytes().hex())
+            print_line("patches", name, 12, 4, pixels.tobytes().hex())
     for width, height, size in (
         (640, 427, 336),
         (427, 640, 224),
@@ -197,7 +210,54 @@ def main():
         square = {"size": {"shortest_edge": size}, "crop_size": size}
         pixels = processed(image, **square, **raw).transpose(1, 2, 0)
         digest = hashlib.sha256(pixels.astype(np.uint8).tobytes()).hexdigest()
-        print("resize", width, height, size, digest)
+        print_line("resize", width, height, size, digest)
 
 
-main()
+SAMPLE_IMAGE, SAMPLE_PATCH, SAMPLE_IMAGES, IMAGE_TOKEN = 6, 3, 2, 9
+SAMPLES = (  # Tokens, an image as its number in brackets.
+    [1, 2, [0], 3, 4, 5, 8, 8, 6, 7, [1], 8, 8],
+    [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 8],
+    [[2], 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 8, 8],
+    [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 8, [0], [2]],
+    [1, 1, 1, 8, 2, [1], 2, 8, 3, 3, 3, 3, 3, 3, 8, 8],
+)
+
+
+def write_samples(out):
+    mean = (0.48145466, 0.4578275, 0.40821073)
+    std = (0.26862954, 0.26130258, 0.27577711)
+    side, patch = SAMPLE_IMAGE, SAMPLE_PATCH
+    images = noise(side, side * 3, 3).reshape(3, side, side, 3)
+    for image in images:
+        print("source", image.tobytes().hex(), file=out)
+    per_side = side // patch
+    for sample in SAMPLES:
+        tokens, rows, uses = [], [], []
+        pixels = np.zeros((SAMPLE_IMAGES, per_side**2, 3 * patch**2), dtype="<f4")
+        for token in sample:
+            if isinstance(token, int):
+                tokens.append(token)
+                rows.append(-1)
+                continue
+            for cell in range(per_side**2):
+                tokens.append(IMAGE_TOKEN)
+                rows.append(len(uses) * per_side**2 + cell)
+                top, left = cell // per_side * patch, cell % per_side * patch
+                for color in range(3):
+                    for y in range(patch):
+                        for x in range(patch):
+                            byte = images[token[0], top + y, left + x, color]
+                            value = np.float32(np.float64(byte) * (1 / 255))
+                            value = (value - np.float32(mean[color])) / np.float32(std[color])
+                            element = (color * patch + y) * patch + x
+                            pixels[len(uses), cell, element] = value
+            uses.append(token[0])
+        print("tokens", *tokens, file=out)
+        print("uses", *uses, file=out)
+        print("rows", *rows, file=out)
+        print("pixels", pixels.tobytes().hex(), file=out)
+
+
+for name, write in (("images.txt", write_images), ("image_samples.txt", write_samples)):
+    with open(name, "w", encoding="ascii") as file:
+        write(file)
