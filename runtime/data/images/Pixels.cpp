@@ -106,37 +106,78 @@ static std::pair<Side, Side> newSides(const RgbImage &image, uint64_t size) {
   return {sideOf(image.width), sideOf(image.height)};
 }
 
-std::vector<uint8_t> data::resizeAndCrop(const RgbImage &image, uint64_t size) {
-  auto [across, down] = newSides(image, size);
-  std::vector<Taps> columns = allTaps(across), rows = allTaps(down);
-  // 1. Across, of the rows that the crop's rows are made of.
-  uint64_t top = rows.front().first, bottom = 0;
-  for (const Taps &row : rows)
-    bottom = std::max<uint64_t>(bottom, row.first + row.weights.size());
-  uint64_t stride = size * 3;
-  std::vector<uint8_t> narrow((bottom - top) * stride);
-  for (uint64_t y = top; y < bottom; ++y) {
-    const uint8_t *line = image.pixels.data() + y * image.width * 3;
-    uint8_t *out = narrow.data() + (y - top) * stride;
-    for (uint64_t x = 0; x < size; ++x)
-      for (uint64_t c = 0; c < 3; ++c)
-        out[x * 3 + c] = weigh(columns[x], line + c);
+/// The old pixels that new ones are made of, from `first` to `end`, which the
+/// taps count from then on.
+static std::pair<uint64_t, uint64_t> reach(std::vector<Taps> &all) {
+  uint64_t first = all.front().first, end = 0;
+  for (Taps &taps : all) {
+    end = std::max<uint64_t>(end, taps.first + taps.weights.size());
+    taps.first -= first;
   }
-  // 2. Down, whole lines at a time.
-  std::vector<uint8_t> result(size * stride);
-  std::vector<int32_t> sums(stride);
-  for (uint64_t y = 0; y < size; ++y) {
+  return {first, end};
+}
+
+/// Makes each of `height` lines of `width` pixels as many as there are
+/// `columns`.
+static std::vector<uint8_t> passAcross(const uint8_t *pixels, uint64_t width,
+                                       uint64_t height,
+                                       const std::vector<Taps> &columns) {
+  std::vector<uint8_t> result(height * columns.size() * 3);
+  uint8_t *out = result.data();
+  for (uint64_t y = 0; y < height; ++y)
+    for (const Taps &column : columns)
+      for (uint64_t c = 0; c < 3; ++c)
+        *out++ = weigh(column, pixels + y * width * 3 + c);
+  return result;
+}
+
+/// Makes lines that are `stride` bytes apart as many as there are `rows`, of
+/// the first `bytes` of each.
+static std::vector<uint8_t> passDown(const uint8_t *pixels, uint64_t stride,
+                                     uint64_t bytes,
+                                     const std::vector<Taps> &rows) {
+  std::vector<uint8_t> result(rows.size() * bytes);
+  std::vector<int32_t> sums(bytes);
+  uint8_t *out = result.data();
+  for (const Taps &row : rows) {
     std::ranges::fill(sums, 1 << (fixedBits - 1));
-    const uint8_t *line = narrow.data() + (rows[y].first - top) * stride;
-    for (int32_t weight : rows[y].weights) {
-      for (uint64_t i = 0; i < stride; ++i)
+    const uint8_t *line = pixels + row.first * stride;
+    for (int32_t weight : row.weights) {
+      for (uint64_t i = 0; i < bytes; ++i)
         sums[i] += weight * line[i];
       line += stride;
     }
-    for (uint64_t i = 0; i < stride; ++i)
-      result[y * stride + i] = toByte(sums[i]);
+    for (int32_t sum : sums)
+      *out++ = toByte(sum);
   }
   return result;
+}
+
+/// Whether columns are resized before rows: since Pillow 13 where that leaves
+/// much fewer pixels for the second pass. Bytes between the passes are rounded,
+/// so that the order shows.
+static bool goesDownFirst(const Side &across, const Side &down) {
+  auto less = [](const Side &side) {
+    return int64_t(side.from) - int64_t(side.to);
+  };
+  return less(down) > 0 && less(down) > 2 * less(across);
+}
+
+std::vector<uint8_t> data::resizeAndCrop(const RgbImage &image, uint64_t size) {
+  auto [across, down] = newSides(image, size);
+  std::vector<Taps> columns = allTaps(across), rows = allTaps(down);
+  // Only what the crop is made of.
+  auto [left, right] = reach(columns);
+  auto [top, bottom] = reach(rows);
+  const uint8_t *corner = image.pixels.data() + (top * image.width + left) * 3;
+  if (goesDownFirst(across, down)) {
+    std::vector<uint8_t> low =
+        passDown(corner, image.width * 3, (right - left) * 3, rows);
+    return passAcross(low.data(), right - left, size, columns);
+  }
+  std::vector<uint8_t> narrow =
+      passAcross(corner, image.width, bottom - top, columns);
+  return passDown(narrow.data(), size * 3, size * 3, rows);
 }
 
 //===----------------------------------------------------------------------===//

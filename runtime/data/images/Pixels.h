@@ -9,8 +9,9 @@
 /// and NumPy, to the last bit (`CLIPImageProcessorPil` of transformers 5):
 ///
 ///   1. resize, so that the shorter side has S pixels: Pillow's bicubic filter
-///      with antialiasing, rows first, then columns, each in fixed point of 22
-///      bits rounded to bytes;
+///      with antialiasing, along rows and along columns, each in fixed point of
+///      22 bits rounded to bytes. Rows come first, but in tall images, of more
+///      than twice their width, columns, as of Pillow 13;
 ///   2. crop the S x S pixels in the middle;
 ///   3. scale by 1/255, subtract the mean and divide by the standard deviation
 ///      of each colour.

@@ -205,6 +205,11 @@ def write_images(out):
         (500, 336, 336),
         (17, 33, 64),
         (50, 41, 39),
+        (100, 200, 56),  # Rows first,
+        (100, 201, 56),  # and columns.
+        (63, 290, 56),
+        (57, 1000, 40),
+        (600, 1500, 336),
     ):
         image = Image.fromarray(noise(width, height, 3))
         square = {"size": {"shortest_edge": size}, "crop_size": size}
