@@ -7,6 +7,7 @@
 #include "runtime/data/Merge.h"
 
 #include "runtime/data/ClassFile.h"
+#include "runtime/data/ImageFile.h"
 #include "runtime/data/LossMask.h"
 #include "runtime/data/TokenFilePair.h"
 #include "runtime/data/WordFile.h"
@@ -185,6 +186,7 @@ data::mergeDatasets(const std::vector<std::string> &prefixes,
     return dataLoss("the token files have changed while they were merged");
   HOCKET_RETURN_IF_ERROR(writeTables(parts, sequences, result.documents, out));
   HOCKET_RETURN_IF_ERROR(removeWordFile(output));
+  HOCKET_RETURN_IF_ERROR(removeImageFile(output));
   HOCKET_RETURN_IF_ERROR(out.finish());
   if (words)
     HOCKET_RETURN_IF_ERROR(writeWordFile(output, result.tokens, *words));

@@ -20,7 +20,7 @@
 #ifndef HOCKET_RUNTIME_DATA_SAMPLES_IMAGEDATASET_H
 #define HOCKET_RUNTIME_DATA_SAMPLES_IMAGEDATASET_H
 
-#include "runtime/data/images/ImageFile.h"
+#include "runtime/data/ImageFile.h"
 #include "runtime/data/samples/GptDataset.h"
 
 namespace hocket::data {

@@ -105,20 +105,32 @@ Status ConversationPacker::close(size_t index) {
   return sink(sequence);
 }
 
+void ConversationPacker::cut(LearnedTokens &conversation) {
+  if (conversation.tokens.size() <= length - 1)
+    return;
+  ++cutShort;
+  conversation.tokens.resize(length - 1);
+  auto left = uint64_t(std::ranges::count(conversation.tokens, images.token));
+  if (!conversation.images.empty()) {
+    conversation.tokens.resize(length - 1 - left % images.tokensPerImage);
+    conversation.images.resize(left / images.tokensPerImage);
+  }
+  conversation.learned.resize(conversation.tokens.size());
+}
+
 Status ConversationPacker::add(LearnedTokens conversation) {
   ++added;
-  if (conversation.tokens.size() > length - 1) {
-    ++cutShort;
-    conversation.tokens.resize(length - 1);
-    conversation.learned.resize(length - 1);
-  }
+  cut(conversation);
   conversation.tokens.push_back(end);
   conversation.learned.push_back(0);
   size_t size = conversation.tokens.size(), best = open.size();
   uint64_t bestRoom = length + 1;
   for (size_t i = 0; i < open.size(); ++i) {
     uint64_t room = length - open[i].tokens.size();
-    if (room >= size && room < bestRoom)
+    bool hasPlaces =
+        conversation.images.empty() ||
+        open[i].images.size() + conversation.images.size() <= images.most;
+    if (room >= size && room < bestRoom && hasPlaces)
       best = i, bestRoom = room;
   }
   if (best == open.size()) {
@@ -138,6 +150,8 @@ Status ConversationPacker::add(LearnedTokens conversation) {
                      conversation.tokens.end());
   into.learned.insert(into.learned.end(), conversation.learned.begin(),
                       conversation.learned.end());
+  into.images.insert(into.images.end(), conversation.images.begin(),
+                     conversation.images.end());
   return into.tokens.size() == length ? close(best) : okStatus();
 }
 

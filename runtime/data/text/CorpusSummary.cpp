@@ -47,6 +47,10 @@ StatusOr<CorpusSummary> data::summarizeCorpus(const std::string &prefix) {
                           LossMask::open(prefix, file.tokens()));
   if (mask)
     summary.mask = mask->head();
+  HOCKET_ASSIGN_OR_RETURN(
+      auto images, ImageFile::open(prefix, file.documents(), file.tokens()));
+  if (images)
+    summary.images = images->head();
   HOCKET_ASSIGN_OR_RETURN(auto classes,
                           readClassFile(prefix, file.documents()));
   if (classes) {

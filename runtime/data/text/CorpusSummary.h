@@ -13,6 +13,7 @@
 #ifndef HOCKET_RUNTIME_DATA_TEXT_CORPUSSUMMARY_H
 #define HOCKET_RUNTIME_DATA_TEXT_CORPUSSUMMARY_H
 
+#include "runtime/data/ImageFile.h"
 #include "runtime/data/IndexedDataset.h"
 #include "runtime/data/LossMask.h"
 
@@ -40,7 +41,8 @@ struct CorpusSummary {
   /// of the documents do not exceed, and the greatest; 0 without documents.
   uint64_t shortest = 0, median = 0, p90 = 0, p99 = 0, longest = 0;
   std::array<LengthBucket, 65> buckets;
-  std::optional<LossMaskHead> mask = {}; ///< Of conversations.
+  std::optional<LossMaskHead> mask = {};    ///< Of conversations.
+  std::optional<ImageFileHead> images = {}; ///< Of those with images.
   /// Of labelled texts the classes, and how many documents are of each.
   std::vector<std::pair<std::string, uint64_t>> classes = {};
 };

@@ -289,26 +289,41 @@ static bool areMessages(const chat::Value &value) {
          });
 }
 
+/// What the parsed line holds; messages are None where there are none.
+StatusOr<ImageMessages> DocumentEncoder::readMessages() const {
+  simdjson::dom::element parsed = json->parser.doc.root(), found;
+  const std::string &key = options.jsonKeys.front();
+  if (options.images)
+    return readImageMessages(valueOf(parsed), key, options.images->placeholder);
+  ImageMessages read;
+  if (!parsed.at_key(key).get(found))
+    read.messages = valueOf(found);
+  return read;
+}
+
 Status DocumentEncoder::parseConversation(const DocumentChunk &chunk,
                                           std::string_view line,
                                           EncodedChunk &out) {
   auto begin = size_t(line.data() - chunk.bytes.data());
   HOCKET_RETURN_IF_ERROR(parseJson(chunk, line));
-  simdjson::dom::element parsed = json->parser.doc.root();
-  const std::string &key = options.jsonKeys.front();
-  simdjson::dom::element found;
-  chat::Value messages;
-  if (!parsed.at_key(key).get(found))
-    messages = valueOf(found);
-  if (!areMessages(messages))
+  auto read = readMessages();
+  if (!read.ok())
+    return wrongAt(chunk, begin, read.status().message());
+  if (!areMessages(read->messages))
     return wrongAt(chunk, begin,
-                   "expected an object with messages under the key '" + key +
+                   "expected an object with messages under the key '" +
+                       options.jsonKeys.front() +
                        "': [{\"role\": \"user\", \"content\": ...}, ...]");
-  auto conversation = options.chat->renderToLearn(messages);
+  auto conversation = options.chat->renderToLearn(read->messages);
   if (!conversation.ok())
     return wrongAt(chunk, begin, conversation.status().message());
-  out.conversations.push_back(
-      encodeConversation(*options.tokenizer, *conversation));
+  LearnedTokens encoded = encodeConversation(*options.tokenizer, *conversation);
+  if (options.images)
+    if (Status status = addImages(*options.images, chunk.path, read->files,
+                                  encoded, out.pixels);
+        !status.ok())
+      return wrongAt(chunk, begin, status.message());
+  out.conversations.push_back(std::move(encoded));
   return okStatus();
 }
 

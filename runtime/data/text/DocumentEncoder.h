@@ -16,6 +16,7 @@
 #include "runtime/data/IndexedDataset.h"
 #include "runtime/data/text/Conversations.h"
 #include "runtime/data/text/DocumentReader.h"
+#include "runtime/data/text/ImageConversations.h"
 #include "runtime/data/text/Sentences.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
@@ -40,6 +41,8 @@ struct EncodedText {
 struct EncodedChunk {
   std::vector<EncodedText> texts; ///< One a key, of the same documents.
   std::vector<LearnedTokens> conversations; ///< In the place of texts.
+  /// Of the images of conversations, whose numbers count these.
+  std::vector<std::vector<uint8_t>> pixels;
   bool continuesDocument = false; ///< sequences[0] is of the last chunk's,
   bool continuesSequence = false; ///< and lengths[0] of its last sequence.
   uint64_t textBytes = 0;         ///< Bytes of input, decompressed,
@@ -64,6 +67,8 @@ struct EncoderOptions {
   /// Makes a conversation of the messages under the only key of a line;
   /// outlives the encoder. nullptr: lines hold texts.
   const chat::ChatTemplate *chat = nullptr;
+  /// Conversations may be about images (ImageConversations.h).
+  std::optional<ImageEncoding> images = std::nullopt;
 };
 
 /// Appends `tokens` as a file of `type` has them.
@@ -94,6 +99,7 @@ private:
   /// Parses one line, which `json` then holds.
   Status parseJson(const DocumentChunk &chunk, std::string_view line);
   Status parseLine(const DocumentChunk &chunk, std::string_view line);
+  StatusOr<ImageMessages> readMessages() const;
   Status parseConversation(const DocumentChunk &chunk, std::string_view line,
                            EncodedChunk &out);
   size_t partOf(std::string_view text) const;

@@ -8,11 +8,13 @@
 
 #include "base/WorkerPool.h"
 #include "runtime/data/ClassFile.h"
+#include "runtime/data/ImageFile.h"
 #include "runtime/data/LossMask.h"
 #include "runtime/data/TokenFileWriter.h"
 #include "runtime/data/WordFile.h"
 #include "runtime/data/text/DocumentEncoder.h"
 #include "runtime/data/text/DocumentReader.h"
+#include "runtime/data/text/PrepareImages.h"
 #include "runtime/tokenizer/EndOfDocument.h"
 
 #include <algorithm>
@@ -23,6 +25,9 @@
 
 using namespace hocket;
 using namespace hocket::data;
+
+/// A chunk's images wait in memory for their turn: some 100, or 30 MB.
+static constexpr size_t imageChunkBytes = size_t(32) << 10;
 
 namespace {
 
@@ -39,8 +44,12 @@ public:
     done.totalBytes = reader.totalBytes();
   }
 
-  /// Has conversations packed by `into`, which writes.
-  void pack(ConversationPacker &into) { packer = &into; }
+  /// Has conversations packed by `into`, which writes, and their images, if
+  /// there are any, written to `file`.
+  void pack(ConversationPacker &into, ImageFileWriter *file) {
+    packer = &into;
+    images = file;
+  }
 
   /// What each worker does.
   void work();
@@ -64,6 +73,7 @@ private:
   const uint64_t maxBadLines;
   const std::function<void(const PrepareProgress &)> &report;
   ConversationPacker *packer = nullptr;
+  ImageFileWriter *images = nullptr;
 
   std::mutex readMutex;
   uint64_t nextToRead = 0;
@@ -121,8 +131,13 @@ Status Preparation::countBadLines(const EncodedChunk &chunk) {
 }
 
 Status Preparation::packChunk(const EncodedChunk &chunk) {
-  for (const LearnedTokens &conversation : chunk.conversations)
-    HOCKET_RETURN_IF_ERROR(packer->add(conversation));
+  for (LearnedTokens conversation : chunk.conversations) {
+    packer->cut(conversation); // No image is written that it loses.
+    for (uint32_t &image : conversation.images) {
+      HOCKET_ASSIGN_OR_RETURN(image, images->add(chunk.pixels[image]));
+    }
+    HOCKET_RETURN_IF_ERROR(packer->add(std::move(conversation)));
+  }
   done.bytes += chunk.fileBytes;
   done.textBytes += chunk.textBytes;
   done.documents = packer->conversations();
@@ -252,37 +267,63 @@ splitPointOf(SentenceSplit sentences, const tokenizer::Tokenizer &tokenizer) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Where packed conversations go: token files and their mask.
+/// Where packed conversations go: token files, their mask and their images.
 class ConversationFiles {
 public:
   static StatusOr<std::unique_ptr<ConversationFiles>>
-  create(TokenFileWriter &tokens, const std::string &prefix, TokenType type,
-         const PrepareOptions &options, int32_t end) {
+  create(TokenFileWriter &tokens, const std::string &prefix,
+         const PrepareOptions &options, const EncoderOptions &encoding,
+         int32_t end) {
     HOCKET_ASSIGN_OR_RETURN(LossMaskWriter mask,
                             LossMaskWriter::create(prefix));
-    return std::unique_ptr<ConversationFiles>(new ConversationFiles(
-        tokens, std::move(mask), type, options.packedLength, end));
+    std::unique_ptr<ConversationFiles> files(new ConversationFiles(
+        tokens, std::move(mask), options.packedLength, encoding, end));
+    if (encoding.images) {
+      ImageFileHead head;
+      head.imageSize = encoding.images->imageSize;
+      head.tokensPerImage = encoding.images->tokensPerImage;
+      head.imageToken = uint64_t(encoding.images->token);
+      head.mostPerDocument = encoding.images->imagesPerSequence;
+      HOCKET_ASSIGN_OR_RETURN(files->images,
+                              ImageFileWriter::create(prefix, head));
+    }
+    return files;
   }
 
   ConversationPacker packer;
+  std::optional<ImageFileWriter> images;
 
   /// Once the token files are there.
   Status finish(PrepareResult &result) {
     result.documents = packer.conversations();
     result.learned = mask.learned();
-    result.cut = packer.cut();
+    result.cut = packer.conversationsCut();
     result.endOfConversation = end;
+    if (images) {
+      HOCKET_RETURN_IF_ERROR(images->finish(tokens.tokens()));
+      result.images = images->head().images;
+      result.imageUses = images->head().uses;
+    }
     return mask.finish(length, uint64_t(end));
   }
 
 private:
   ConversationFiles(TokenFileWriter &tokens, LossMaskWriter mask,
-                    TokenType type, uint64_t length, int32_t end)
+                    uint64_t length, const EncoderOptions &encoding,
+                    int32_t end)
       : packer(
             length, end,
-            [this](const LearnedTokens &sequence) { return write(sequence); }),
-        tokens(tokens), mask(std::move(mask)), type(type), length(length),
-        end(end) {}
+            [this](const LearnedTokens &sequence) { return write(sequence); },
+            packedImages(encoding)),
+        tokens(tokens), mask(std::move(mask)), type(encoding.type),
+        length(length), end(end) {}
+
+  static PackedImages packedImages(const EncoderOptions &encoding) {
+    if (!encoding.images)
+      return {};
+    return {encoding.images->token, encoding.images->tokensPerImage,
+            encoding.images->imagesPerSequence};
+  }
 
   Status write(const LearnedTokens &sequence) {
     std::string bytes;
@@ -290,6 +331,8 @@ private:
     HOCKET_RETURN_IF_ERROR(tokens.append(bytes));
     HOCKET_RETURN_IF_ERROR(tokens.endSequence(sequence.tokens.size()));
     tokens.endDocument();
+    if (images)
+      images->endDocument(sequence.images);
     return mask.append(sequence.learned);
   }
 
@@ -349,12 +392,18 @@ data::prepare(const PrepareOptions &options,
   if (threads == 0) {
     HOCKET_ASSIGN_OR_RETURN(threads, WorkerPool::defaultCount());
   }
+  EncoderOptions encoding;
+  size_t chunkBytes = options.chunkBytes;
+  if (options.images.perSequence > 0) {
+    HOCKET_ASSIGN_OR_RETURN(encoding.images,
+                            imageEncodingOf(options, *tokenizer));
+    chunkBytes = std::min(chunkBytes, imageChunkBytes);
+  }
   HOCKET_ASSIGN_OR_RETURN(
       DocumentReader reader,
       DocumentReader::open(options.inputs,
                            splitPointOf(options.sentences, *tokenizer),
-                           options.chunkBytes));
-  EncoderOptions encoding;
+                           chunkBytes));
   encoding.tokenizer = tokenizer.get();
   encoding.type = tokenTypeFor(tokenizer->vocabularySize());
   encoding.jsonKeys = options.jsonKeys;
@@ -372,6 +421,8 @@ data::prepare(const PrepareOptions &options,
     result.files.push_back({options.prefix + "_" + key + level});
     if (!options.conversations)
       HOCKET_RETURN_IF_ERROR(removeLossMask(result.files.back().prefix));
+    if (!encoding.images)
+      HOCKET_RETURN_IF_ERROR(removeImageFile(result.files.back().prefix));
     HOCKET_RETURN_IF_ERROR(removeClassFile(result.files.back().prefix));
     HOCKET_RETURN_IF_ERROR(removeWordFile(result.files.back().prefix));
     HOCKET_ASSIGN_OR_RETURN(
@@ -384,17 +435,17 @@ data::prepare(const PrepareOptions &options,
   std::unique_ptr<ConversationFiles> conversations;
   if (chat) {
     HOCKET_ASSIGN_OR_RETURN(
-        conversations,
-        ConversationFiles::create(writers.front(), result.files.front().prefix,
-                                  encoding.type, options,
-                                  *tokenizer->endOfDocument()));
-    preparation.pack(conversations->packer);
+        conversations, ConversationFiles::create(
+                           writers.front(), result.files.front().prefix,
+                           options, encoding, *tokenizer->endOfDocument()));
+    preparation.pack(conversations->packer,
+                     conversations->images ? &*conversations->images : nullptr);
   }
   WorkerPool pool(threads);
   pool.onEachWorker([&](unsigned) { preparation.work(); });
   HOCKET_RETURN_IF_ERROR(preparation.finish());
   preparation.tell(result);
-  // Last, so that a mask is never of other tokens than those beside it.
+  // Last, so that they are never of other tokens than those beside them.
   if (conversations)
     HOCKET_RETURN_IF_ERROR(conversations->finish(result));
   if (auto continues = tokenizer->wordContinuations();

@@ -28,6 +28,16 @@
 
 namespace hocket::data {
 
+/// What is made of the images of conversations (ImageConversations.h).
+struct ImagePreparation {
+  uint64_t perSequence = 0; ///< The most; 0: conversations are text alone.
+  /// 0 and "": those of the model in the folder of the tokenizer.
+  uint64_t imageSize = 0, patchSize = 0;
+  std::string features = {}; ///< "default", or "full": one token more.
+  std::string token = "<image>";
+  std::string folder = {}; ///< Of files; empty: the one that names them.
+};
+
 struct PrepareOptions {
   std::vector<std::string> inputs; ///< In this order; see DocumentReader.h.
   std::string prefix;
@@ -42,6 +52,8 @@ struct PrepareOptions {
   bool conversations = false;
   std::string chatTemplate = {};
   uint64_t packedLength = 0;
+  /// Writes their images beside them (ImageFile.h).
+  ImagePreparation images = {};
   /// Labelled texts of a task (TaskFiles.h), with prepareTask(); else empty.
   std::string task = {};
   /// Bad lines of JSON, or bad rows, are skipped up to so many.
@@ -74,6 +86,8 @@ struct PrepareResult {
   uint64_t learned = 0; ///< Tokens of conversations that are answers.
   uint64_t cut = 0;     ///< Conversations that were too long.
   std::optional<int32_t> endOfConversation = {};
+  uint64_t images = 0;    ///< Different ones of conversations,
+  uint64_t imageUses = 0; ///< and how often they have them.
   /// Of labelled texts: the classes, how many documents each has, and how many
   /// had none and were left out.
   std::vector<std::string> classes = {};

@@ -8,6 +8,7 @@
 
 #include "base/WorkerPool.h"
 #include "runtime/data/ClassFile.h"
+#include "runtime/data/ImageFile.h"
 #include "runtime/data/LossMask.h"
 #include "runtime/data/TokenFileWriter.h"
 #include "runtime/data/WordFile.h"
@@ -79,6 +80,7 @@ StatusOr<PrepareResult> data::prepareTask(const PrepareOptions &options) {
   }
   HOCKET_RETURN_IF_ERROR(removeLossMask(files.prefix));
   HOCKET_RETURN_IF_ERROR(removeWordFile(files.prefix));
+  HOCKET_RETURN_IF_ERROR(removeImageFile(files.prefix));
   HOCKET_RETURN_IF_ERROR(writer.finish());
   // Last, so that classes are never of other texts than those beside them.
   HOCKET_RETURN_IF_ERROR(writeClassFile(files.prefix, classes));

@@ -59,6 +59,15 @@ static std::string corpusText(const CorpusSummary &corpus) {
             formatGrouped(mask->sequenceLength) +
             " tokens, each conversation ended by token " +
             std::to_string(mask->endOfConversation) + "\n";
+  if (const auto &images = corpus.images) {
+    std::string side = std::to_string(images->imageSize);
+    text += "images: " + formatGrouped(images->images) + " of " + side + " x " +
+            side + " pixels, used " + formatNoun(images->uses, "time") +
+            ", at most " + std::to_string(images->mostPerDocument) +
+            " in a sequence; each has " +
+            formatNoun(images->tokensPerImage, "token") + " " +
+            std::to_string(images->imageToken) + "\n";
+  }
   for (const auto &[name, documents] : corpus.classes)
     text += (name == corpus.classes.front().first ? "classes: " : ", ") + name +
             " " + formatGrouped(documents) + " (" +
@@ -144,6 +153,13 @@ ordered_json hocket::corpusJson(const ReportedCorpus &reported) {
     object["packed"] = mask->sequenceLength;
     object["end_of_conversation"] = mask->endOfConversation;
   }
+  if (const auto &images = corpus.images)
+    object["images"] = {{"images", images->images},
+                        {"uses", images->uses},
+                        {"size", images->imageSize},
+                        {"tokens", images->tokensPerImage},
+                        {"token", images->imageToken},
+                        {"most_per_sequence", images->mostPerDocument}};
   for (const auto &[name, documents] : corpus.classes)
     object["classes"][name] = documents;
   object["shortest"] = corpus.shortest;

@@ -49,6 +49,10 @@ static void printFiles(const PrepareResult &result, const PreparedFiles &files,
       object["cut"] = result.cut;
       object["end_of_conversation"] = *result.endOfConversation;
     }
+    if (command.options.images.perSequence > 0) {
+      object["images"] = result.images;
+      object["image_uses"] = result.imageUses;
+    }
     if (!result.classes.empty()) {
       nlohmann::ordered_json classes;
       for (size_t i = 0; i < result.classes.size(); ++i)
@@ -75,9 +79,14 @@ static void printFiles(const PrepareResult &result, const PreparedFiles &files,
     return;
   }
   if (result.endOfConversation) {
-    std::cout << files.prefix + ".{bin,idx,mask}: " +
-                     formatNoun(result.documents, "conversation") + " in " +
-                     formatNoun(files.sequences, "sequence") + " of " +
+    bool hasImages = command.options.images.perSequence > 0;
+    std::cout << files.prefix +
+                     (hasImages ? ".{bin,idx,mask,images}: "
+                                : ".{bin,idx,mask}: ") +
+                     formatNoun(result.documents, "conversation") +
+                     (hasImages ? " with " + formatNoun(result.images, "image")
+                                : "") +
+                     " in " + formatNoun(files.sequences, "sequence") + " of " +
                      formatGrouped(command.options.packedLength) + " tokens, " +
                      formatGrouped(result.learned) +
                      " of them answers; each ends with token " +
@@ -121,15 +130,17 @@ static std::string describe(const PrepareProgress &progress, double seconds) {
 /// What has no meaning for labelled texts.
 static Status checkTask(const PrepareCommand &command) {
   const PrepareOptions &options = command.options;
-  bool isPlain = !options.conversations && !options.appendEndOfDocument &&
-                 !command.splitsSentences && options.packedLength == 0 &&
-                 options.chatTemplate.empty() && options.jsonKeys.size() == 1 &&
-                 options.jsonKeys.front() == "text";
+  bool isPlain =
+      !options.conversations && !options.appendEndOfDocument &&
+      !command.splitsSentences && options.packedLength == 0 &&
+      options.chatTemplate.empty() && options.images.perSequence == 0 &&
+      options.jsonKeys.size() == 1 && options.jsonKeys.front() == "text";
   return isPlain
              ? okStatus()
              : invalidArgument("--task says what its files hold, and takes "
                                "none of --json-keys, --append-eod, --chat, "
-                               "--chat-template, --pack and --split-sentences");
+                               "--chat-template, --images-per-sequence, --pack "
+                               "and --split-sentences");
 }
 
 static Status runPrepare(PrepareCommand &command) {
@@ -146,6 +157,9 @@ static Status runPrepare(PrepareCommand &command) {
       (!options.chatTemplate.empty() || options.packedLength > 0))
     return invalidArgument("--chat-template and --pack are about "
                            "conversations; say --chat too");
+  if (!options.conversations && options.images.perSequence > 0)
+    return invalidArgument("--images-per-sequence is about conversations; say "
+                           "--chat too");
   if (options.conversations && options.jsonKeys.front() == "text" &&
       options.jsonKeys.size() == 1)
     options.jsonKeys = {"messages"};
@@ -166,6 +180,48 @@ static Status runPrepare(PrepareCommand &command) {
   for (const PreparedFiles &files : result->files)
     printFiles(*result, files, line.seconds(), command);
   return okStatus();
+}
+
+/// Of conversations about images.
+static void addImageOptions(CLI::App &app, ImagePreparation &images) {
+  constexpr uint64_t mostImages = 1 << 20, mostPixels = 16384;
+  const char *switchedOn = "--images-per-sequence";
+  wantWhole(app.add_option(switchedOn, images.perSequence,
+                           "Conversations of --chat may be about images (PNG, "
+                           "JPEG), at most N in a sequence: the run's "
+                           "training.images_per_sequence. Writes "
+                           "PREFIX_<key>_document.images too"),
+            1, mostImages)
+      ->type_name("N");
+  wantWhole(app.add_option("--image-size", images.imageSize,
+                           "Pixels of a side, to which images are resized and "
+                           "cropped (default: that of config.json in "
+                           "--tokenizer)"),
+            1, mostPixels)
+      ->needs(switchedOn)
+      ->type_name("N");
+  wantWhole(app.add_option("--patch-size", images.patchSize,
+                           "Pixels of a side of a patch; each patch of an "
+                           "image is a token (default: likewise)"),
+            1, mostPixels)
+      ->needs(switchedOn)
+      ->type_name("N");
+  wantOneOf(app.add_option("--image-features", images.features,
+                           "full: an image has one token more, of the tower's "
+                           "class (default: likewise, or default)"),
+            {"default", "full"})
+      ->needs(switchedOn)
+      ->type_name("KIND");
+  wantSomeText(app.add_option("--image-token", images.token,
+                              "The special token that stands for an image"))
+      ->needs(switchedOn)
+      ->type_name("TEXT")
+      ->capture_default_str();
+  wantPath(app.add_option("--image-folder", images.folder,
+                          "Where relative paths of images begin (default: the "
+                          "folder of the file that names them)"))
+      ->needs(switchedOn)
+      ->type_name("FOLDER");
 }
 
 void hocket::registerDataPrepare(CLI::App &data, Status &result) {
@@ -210,6 +266,7 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
                             "Tokens of a sequence of conversations: the "
                             "run's training.sequence_length"))
       ->type_name("N");
+  addImageOptions(*app, options.images);
   app->add_flag("--split-sentences", command->splitsSentences,
                 "Make each sentence a sequence of its document, by rules for "
                 "abbreviations, numbers, quotes and full stops of any script");
@@ -239,7 +296,9 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
       "data/mix --tokenizer byte --append-eod\n  hocket data prepare "
       "news.jsonl -o data/news --tokenizer gpt2/tokenizer.json\n  hocket "
       "data prepare talks.jsonl -o data/talks --tokenizer Qwen3-0.6B "
-      "--chat --pack 4096\n  hocket data prepare train.tsv -o data/train "
+      "--chat --pack 4096\n  hocket data prepare seen.jsonl -o data/seen "
+      "--tokenizer llava-1.5-7b-hf --chat --pack 2048 --images-per-sequence "
+      "2\n  hocket data prepare train.tsv -o data/train "
       "--tokenizer bert/vocab.txt --task mnli");
   app->callback([command, &result] { result = runPrepare(*command); });
 }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/images/ImageFile.h"
+#include "runtime/data/ImageFile.h"
 
 #include "base/CheckedMath.h"
 #include "runtime/data/SideFile.h"

@@ -6,7 +6,7 @@
 ///
 /// \file
 /// Beside PREFIX.bin, .idx and .mask of conversations with images stands
-/// PREFIX.images with their pixels, resized and cropped (Pixels.h):
+/// PREFIX.images with their pixels, resized and cropped (images/Pixels.h):
 ///
 ///    0   8   "HKTIMGS1"
 ///    8   8   u64 D, the documents of the .idx: packed sequences
@@ -26,8 +26,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_RUNTIME_DATA_IMAGES_IMAGEFILE_H
-#define HOCKET_RUNTIME_DATA_IMAGES_IMAGEFILE_H
+#ifndef HOCKET_RUNTIME_DATA_IMAGEFILE_H
+#define HOCKET_RUNTIME_DATA_IMAGEFILE_H
 
 #include "base/File.h"
 #include "base/Sha256.h"
@@ -119,4 +119,4 @@ Status removeImageFile(const std::string &prefix);
 
 } // namespace hocket::data
 
-#endif // HOCKET_RUNTIME_DATA_IMAGES_IMAGEFILE_H
+#endif // HOCKET_RUNTIME_DATA_IMAGEFILE_H
