@@ -100,7 +100,8 @@ ImageDataset::create(std::shared_ptr<const IndexedDataset> file,
 //===----------------------------------------------------------------------===//
 
 ImageShape ImageDataset::imageShape() const {
-  return {options.imagesPerSequence, patches.count(), patches.width()};
+  return {options.imagesPerSequence, patches.count(), patches.width(),
+          options.imageToken};
 }
 
 /// Fills the rows of a sample; how many there are.

@@ -56,6 +56,7 @@ struct ImageShape {
   uint64_t images = 0;  ///< The most that a sample has.
   uint64_t patches = 0; ///< Of an image,
   uint64_t width = 0;   ///< of so many elements each.
+  int32_t token = -1;   ///< What stands in their place.
 
   uint64_t floats() const { return images * patches * width; }
 };

@@ -48,6 +48,7 @@ struct ShownSample {
   bool isSwapped = false;
   std::optional<std::string> className; ///< Of labelled texts; "": none.
   std::vector<int32_t> encoder;         ///< Of corrupted spans, with `labels`.
+  int32_t imageToken = -1; ///< Whose runs are shown as one, or none.
 };
 } // namespace
 
@@ -91,18 +92,38 @@ static std::string onOneLine(const std::string &text) {
   return line;
 }
 
-/// The text of `tokens`, of which those that are learned stand in brackets.
+/// How many of the tokens from `begin` on are `token`.
+static size_t runAt(std::span<const int32_t> tokens, size_t begin,
+                    int32_t token) {
+  size_t end = begin;
+  while (end < tokens.size() && tokens[end] == token)
+    ++end;
+  return end - begin;
+}
+
+/// The text of `tokens`, of which those that are learned stand in brackets. An
+/// image's are told once, with their number.
 static std::string textOf(const tokenizer::Tokenizer &tokenizer,
                           std::span<const int32_t> tokens,
-                          std::span<const uint8_t> learned) {
+                          std::span<const uint8_t> learned,
+                          int32_t imageToken) {
   if (learned.empty())
     return tokenizer.decode(tokens);
+  auto decode = [&](size_t begin, size_t count) {
+    return tokenizer.decode(tokens.subspan(begin, count),
+                            tokenizer::SpecialTokens::Shown);
+  };
   std::string text;
   for (size_t begin = 0, end = 0; begin < tokens.size(); begin = end) {
-    while (end < tokens.size() && learned[end] == learned[begin])
+    if (size_t run = runAt(tokens, begin, imageToken)) {
+      text += decode(begin, 1) + " x " + std::to_string(run);
+      end = begin + run;
+      continue;
+    }
+    while (end < tokens.size() && learned[end] == learned[begin] &&
+           tokens[end] != imageToken)
       ++end;
-    std::string part = tokenizer.decode(tokens.subspan(begin, end - begin),
-                                        tokenizer::SpecialTokens::Shown);
+    std::string part = decode(begin, end - begin);
     text += learned[begin] ? "[[" + part + "]]" : part;
   }
   return text;
@@ -122,10 +143,16 @@ static void writeText(const ShownSample &sample,
     out << "  " << segment.prefix << " sequence " << segment.sequence << " ["
         << segment.offset << ", " << segment.offset + segment.length << ")";
     if (tokenizer)
-      out << "  " << onOneLine(textOf(*tokenizer, tokens, learned));
+      out << "  "
+          << onOneLine(textOf(*tokenizer, tokens, learned, sample.imageToken));
     out << "\n   ";
-    for (int32_t token : tokens)
-      out << ' ' << token;
+    for (size_t i = 0; i < tokens.size();) {
+      size_t run = runAt(tokens, i, sample.imageToken);
+      out << ' ' << tokens[i];
+      if (run)
+        out << " x " << run;
+      i += run ? run : 1;
+    }
     out << '\n';
   }
 }
@@ -222,6 +249,8 @@ Status data::showSamples(const SampleSource &source, const ShowOptions &options,
   sample.tokens.resize(source.sequenceLength() + 1);
   if (source.lossMask() || source.hasPrefixes())
     sample.learned.resize(sample.tokens.size());
+  if (source.imageShape().images > 0)
+    sample.imageToken = source.imageShape().token;
   for (sample.number = options.range.begin; sample.number < options.range.end;
        ++sample.number) {
     if (source.isFramed())

@@ -8,12 +8,14 @@
 #include "runtime/data/TokenFileWriter.h"
 #include "runtime/data/samples/BatchSource.h"
 #include "runtime/data/samples/BlendedDataset.h"
+#include "runtime/data/samples/ShowSamples.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 using namespace hocket;
@@ -251,6 +253,22 @@ TEST_F(ImageDatasetTest, BlendsHaveImages) {
   }
   EXPECT_GT(withImages, 0u);
   EXPECT_LT(withImages, 10u);
+}
+
+TEST_F(ImageDatasetTest, ImagesAreShownOnce) {
+  auto source = mustOpen(12);
+  auto bytes = *tokenizer::openTokenizer("byte");
+  ShowOptions options;
+  options.range = {0, 12};
+  options.tokenizer = bytes.get();
+  std::ostringstream out;
+  ASSERT_TRUE(showSamples(*source, options, out).ok());
+  for (const char *tokens :
+       {"\n    1 2 9 x 4 3 4 5 8 8 6 7 9 x 4 8 8\n", // Two images,
+        "\n    1 2 3 4 5 6 7 8 1 2 8 9 x 8\n",       // and side by side.
+        // Token 9 is a tab.
+        "  [[??]]? x 4[[???????]]? x 4[[??]]\n"})
+    EXPECT_NE(out.str().find(tokens), std::string::npos) << out.str();
 }
 
 TEST_F(ImageDatasetTest, OtherImagesThanTheModelTakesAreRefused) {
