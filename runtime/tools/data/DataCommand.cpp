@@ -215,7 +215,7 @@ static void addImageOptions(CLI::App &app, ImagePreparation &images) {
   wantSomeText(app.add_option("--image-token", images.token,
                               "The special token that stands for an image"))
       ->needs(switchedOn)
-      ->type_name("TEXT")
+      ->type_name("TOKEN")
       ->capture_default_str();
   wantPath(app.add_option("--image-folder", images.folder,
                           "Where relative paths of images begin (default: the "
@@ -297,7 +297,7 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
       "news.jsonl -o data/news --tokenizer gpt2/tokenizer.json\n  hocket "
       "data prepare talks.jsonl -o data/talks --tokenizer Qwen3-0.6B "
       "--chat --pack 4096\n  hocket data prepare seen.jsonl -o data/seen "
-      "--tokenizer llava-1.5-7b-hf --chat --pack 2048 --images-per-sequence "
+      "--tokenizer llava-7b --chat --pack 2048 --images-per-sequence "
       "2\n  hocket data prepare train.tsv -o data/train "
       "--tokenizer bert/vocab.txt --task mnli");
   app->callback([command, &result] { result = runPrepare(*command); });
