@@ -37,9 +37,21 @@ state_space {{ heads: 32 head_dim: 64 state_size: 128 groups: {} norm_groups: {}
 # Mamba-2, Bamba, Zamba2 and Nemotron-H in small: their kinds, and groups of
 # states and of norms.
 HYBRIDS = [("m", 1, 1), ("w*3 a", 1, 1), ("m*3 a", 8, 1), ("m f m b f", 8, 8)]
+# T5 in small: layers of both stacks, tokens of both, and more.
+TWO_STACKS = """name: "t5"
+model {{ encoder {{ layers: {} }} layers: {} hidden: 1024 heads: 16 vocab_size: 32000
+  norm: RMS_NORM bias: false attention_scale: 1 position: RELATIVE {} }}
+training {{ encoder_sequence_length: {} sequence_length: {} span_corruption {{ }}
+  global_batch_size: 64 precision: BF16 }}
+"""
+STACKS = [
+    (8, 8, "activation: RELU", 1024, 1024),
+    (6, 10, "activation: RELU", 1024, 256),
+    (8, 8, "activation: GEGLU_TANH tied_embeddings: false", 1024, 256),
+]
 # What a price may be off by, of the fullest rank and of any; of the fullest
 # where ranks exchange the rows of experts, and where layers have scans.
-FULLEST, ANY, EXCHANGING, HYBRID = 0.05, 0.06, 0.03, 0.03
+FULLEST, ANY, EXCHANGING, HYBRID, STACKED = 0.05, 0.06, 0.03, 0.03, 0.03
 
 # The plan as `simulate` and as a specification has it.
 SEQUENCES = [
@@ -279,6 +291,18 @@ class MemoryPriceTest(unittest.TestCase):
         ]
         return SCANS.format(groups, norms, "\n".join(kinds), pattern)
 
+    def test_two_stacks(self):
+        for stacks in STACKS:
+            # But for full recompute in chunks, of which little is left to price.
+            for short, plan in DENSE[:12] + SHARDED[:3]:
+                if stacks != STACKS[0] and "schedule" in short:
+                    continue
+                with self.subTest(stacks=stacks, plan=short):
+                    layers, more, lengths = stacks[:2], stacks[2], stacks[3:]
+                    text = TWO_STACKS.format(*layers, more, *lengths)
+                    text += f"plan {{ {plan} }}"
+                    self.compare(text, short, STACKED, 8)
+
     def test_capped_logits(self):
         for short, plan in DENSE:
             with self.subTest(plan=short):
@@ -300,20 +324,27 @@ class MemoryPriceTest(unittest.TestCase):
         # What a model computes for a token, by its plan and by its program.
         for pattern, groups, norms in HYBRIDS:
             with self.subTest(pattern=pattern):
-                spec, program = (self.folder / name for name in ("spec", "program"))
                 more = self.hybrid(pattern, groups, norms)
-                spec.write_text(SPEC.format(more=more, plan=DENSE[0][1]))
-                done = hocket("compile", spec, "-o", program)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                compiled = json.loads(hocket("inspect", program, "--json").stdout)
-                cluster = ("--cluster", "h100:8", "--json")
-                done = hocket("simulate", spec, "--plan", DENSE[0][0], *cluster)
-                price = json.loads(done.stdout)
-                planned = (
-                    price["flops_per_device"] / price["tokens_per_second_per_device"]
-                )
-                # Causal attention has half of the square, or a diagonal more.
-                self.assertAlmostEqual(planned / compiled["flops_per_token"], 1, 3)
+                self.compare_flops(SPEC.format(more=more, plan=DENSE[0][1]))
+        for layers, decoders, more, *lengths in STACKS:
+            with self.subTest(lengths=lengths):
+                text = TWO_STACKS.format(layers, decoders, more, *lengths)
+                self.compare_flops(text + f"plan {{ {DENSE[0][1]} }}")
+
+    def compare_flops(self, text):
+        spec, program = (self.folder / name for name in ("spec", "program"))
+        spec.write_text(text)
+        done = hocket("compile", spec, "-o", program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        compiled = json.loads(hocket("inspect", program, "--json").stdout)
+        cluster = ("--cluster", "h100:8", "--json")
+        done = hocket("simulate", spec, "--plan", DENSE[0][0], *cluster)
+        price = json.loads(done.stdout)
+        planned = (
+            price["flops_per_device"] / price["tokens_per_second_per_device"]
+        )
+        # Causal attention has half of the square, or a diagonal more.
+        self.assertAlmostEqual(planned / compiled["flops_per_token"], 1, 3)
 
     def test_experts(self):
         for short, plan in MIXTURES:

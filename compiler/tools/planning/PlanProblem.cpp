@@ -50,7 +50,7 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   const spec::Model &from = spec.model();
   ModelShape model;
   model.name = spec.name();
-  model.layers = from.layers();
+  model.layers = from.layers() + from.encoder().layers();
   model.hidden = from.hidden();
   model.heads = from.heads();
   model.kvHeads = from.kv_heads();
@@ -87,9 +87,18 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   }
   if (from.has_state_space())
     model.stateSpace = stateSpaceOf(from.state_space());
-  spec::LayerPattern pattern(from);
-  for (int64_t layer = 0; layer < model.layers; ++layer)
-    model.addLayers(pricedKind(pattern[layer]));
+  const spec::Model encoder = encoderOf(from);
+  spec::LayerPattern pattern(from), ofEncoder(encoder);
+  for (int64_t layer = 0; layer < encoder.layers(); ++layer) {
+    planning::LayerKind kind = pricedKind(ofEncoder[layer]);
+    kind.encoder = true;
+    model.addLayers(kind);
+  }
+  for (int64_t layer = 0; layer < from.layers(); ++layer) {
+    planning::LayerKind kind = pricedKind(pattern[layer]);
+    kind.crosses = from.has_encoder();
+    model.addLayers(kind);
+  }
   return model;
 }
 
@@ -97,13 +106,10 @@ StatusOr<CostProblem>
 hocket::planProblem(const spec::Spec &spec,
                     const cluster::ClusterChoice &cluster) {
   CostProblem problem;
-  if (spec.model().has_encoder())
-    return invalidArgument(
-        "model.encoder: plans of two stacks have no price yet; write the plan "
-        "in the specification, or as --mesh dp=8,tp=2");
   problem.model = shapeOf(spec);
   const spec::Training &training = spec.training();
   problem.step.sequence = training.sequence_length();
+  problem.step.encoderSequence = training.encoder_sequence_length();
   problem.step.globalBatch = training.global_batch_size();
   problem.step.smallerBatches = spec::planSizes(spec).smallerBatches;
   problem.step.elementBits = training.precision() == spec::Training::FP32 ? 32

@@ -43,8 +43,11 @@ double ActivationBytes::headsOfToken() const {
                double(latent.plainDim + latent.rotaryDim + latent.valueDim) +
            double(latent.queryRank + latent.keyValueRank);
   double q = double(model.heads * model.headDim) / tp;
-  double kv = std::max(1.0, double(model.kvHeads) / tp) * double(model.headDim);
-  return 2 * q + 2 * kv;
+  return 2 * q + 2 * keysOfToken();
+}
+
+double ActivationBytes::keysOfToken() const {
+  return std::max(1.0, double(model.kvHeads) / tp) * double(model.headDim);
 }
 
 /// Of a Mamba-2 block: the norm's input and the GEMM's; what that makes, and
@@ -116,6 +119,15 @@ double ActivationBytes::attention(Recompute recompute) const {
     return rows + heads;
   double scores = tokens * double(step.sequence) * double(model.heads) / tp;
   return rows + heads + scores * (2 * element + 1);
+}
+
+/// The same of attention to the encoder's tokens, of which there are the keys
+/// and values.
+double ActivationBytes::crossAttention() const {
+  double rows = whole * double(model.hidden) * (2 * element + mask());
+  double q = double(model.heads * model.headDim) / tp;
+  return rows +
+         tokens * element * (2 * q + step.encoderShare() * 2 * keysOfToken());
 }
 
 /// The norm's and the first GEMM's input, a mask; what the activation reads
@@ -217,11 +229,18 @@ double ActivationBytes::furtherNorms(const LayerKind &kind,
 }
 
 double ActivationBytes::kept(const LayerKind &kind, Recompute recompute) const {
+  return step.shareOf(kind) * keptOfTokens(kind, recompute);
+}
+
+double ActivationBytes::keptOfTokens(const LayerKind &kind,
+                                     Recompute recompute) const {
   if (recompute == Recompute::Full)
     return whole * double(model.hidden) * element;
   double bytes = 0;
   if (kind.attention > 0)
     bytes += kind.attention * attention(recompute);
+  if (kind.crosses)
+    bytes += crossAttention();
   if (kind.stateSpace > 0)
     bytes += kind.stateSpace * stateSpace();
   if (kind.experts)
@@ -253,8 +272,8 @@ double ActivationBytes::inputsAgain(const LayerKind &kind) const {
         whole * double(model.hidden);
   }
   if (compiled && again.has(RecomputeModule::CoreAttention))
-    bytes += kind.attention * (element + code()) * tokens *
-             double(model.heads * model.headDim) / tp;
+    bytes += (kind.attention + (kind.crosses ? 1 : 0)) * (element + code()) *
+             tokens * double(model.heads * model.headDim) / tp;
   if (kind.stateSpace > 0)
     bytes += kind.stateSpace * normedAgain();
   if (again.intersects({RecomputeModule::Activation, dense}))
@@ -278,9 +297,15 @@ double ActivationBytes::firstGemmsAgain(const LayerKind &kind) const {
   return element * (model.gated ? 2 : 1) * elements;
 }
 
+/// With layers that attend to it, what the encoder made.
 int64_t ActivationBytes::ofLayers(std::span<const int64_t> layers) const {
-  return std::llround(
-      sumOf(layers, [&](auto &kind) { return kept(kind, plan.recompute); }));
+  bool crosses = false;
+  double sum = sumOf(layers, [&](auto &kind) {
+    crosses |= kind.crosses;
+    return kept(kind, plan.recompute);
+  });
+  double encoded = whole * double(model.hidden) * element * step.encoderShare();
+  return std::llround(sum + (crosses ? encoded : 0));
 }
 
 int64_t ActivationBytes::ofLayer(const LayerKind &kind) const {
@@ -294,8 +319,9 @@ int64_t ActivationBytes::ofWeightInputs(std::span<const int64_t> layers) const {
 }
 
 int64_t ActivationBytes::ofInputsAgain(std::span<const int64_t> layers) const {
-  return std::llround(
-      sumOf(layers, [&](auto &kind) { return inputsAgain(kind); }));
+  return std::llround(sumOf(layers, [&](auto &kind) {
+    return step.shareOf(kind) * inputsAgain(kind);
+  }));
 }
 
 /// The inputs of GEMMs: norms, attention's result or a scan's, the
@@ -305,11 +331,11 @@ int64_t ActivationBytes::weightInputs(std::span<const int64_t> layers) const {
   double inner = double(model.stateSpace.inner()) / tp;
   double sum = sumOf(layers, [&](const LayerKind &kind) {
     double norms = model.oneNorm && hasTwoBranches(kind) ? 1 : blocksOf(kind);
-    double mixers =
-        kind.attention * (tokens * q) + kind.stateSpace * (tokens * inner);
+    double blocks = kind.attention + (kind.crosses ? 1 : 0);
+    double mixers = blocks * (tokens * q) + kind.stateSpace * (tokens * inner);
     double own = norms * whole * double(model.hidden) + mixers;
     if (!kind.experts)
-      return own + tokens * double(kind.ffn) / tp;
+      return step.shareOf(kind) * (own + tokens * double(kind.ffn) / tp);
     double routed =
         held * (double(model.hidden) + double(model.expertFfn) / expertTp) +
         tokens * double(model.sharedFfn) / tp;
@@ -336,7 +362,12 @@ ActivationBytes::ofWeightGradients(std::span<const int64_t> layers) const {
             tokens * (double(model.hidden) + wide * double(kind.ffn) / tp);
         double routed = held * (double(model.hidden) +
                                 wide * double(model.expertFfn) / expertTp);
-        return own + (kind.experts ? routed : kind.ffn > 0 ? ffn : 0);
+        if (kind.crosses)
+          own += tokens *
+                 (q + step.encoderShare() * 2 * kv + double(model.hidden));
+        return step.shareOf(kind) * (own + (kind.experts   ? routed
+                                            : kind.ffn > 0 ? ffn
+                                                           : 0));
       });
   // What the backward pass made again lives as long.
   if (plan.recompute == Recompute::Full)

@@ -51,6 +51,10 @@ public:
   int64_t ofWeightGradients(std::span<const int64_t> layers) const;
   /// A row of the stream for each token, as the tensor axis gathers it.
   double ofStream() const { return tokens * double(model.hidden) * element; }
+  /// The same of a layer's own stack.
+  double ofStream(const LayerKind &kind) const {
+    return step.shareOf(kind) * ofStream();
+  }
   /// Beside those, of the layer whose backward runs: all that it computes
   /// again. 0 where nothing is.
   int64_t ofLayerAgain(const LayerKind &kind) const;
@@ -75,8 +79,13 @@ public:
 
 private:
   double kept(const LayerKind &kind, Recompute recompute) const;
+  /// Of a layer as if its tokens were `step.sequence`.
+  double keptOfTokens(const LayerKind &kind, Recompute recompute) const;
   double attention(Recompute recompute) const;
+  double crossAttention() const;
   double headsOfToken() const;
+  /// Keys, or values, of a rank's heads.
+  double keysOfToken() const;
   double stateSpace() const;
   double stateSpaceAgain() const;
   double normedAgain() const;
@@ -96,7 +105,8 @@ private:
   int64_t weightInputs(std::span<const int64_t> layers) const;
   /// Blocks of a layer, each with a norm of its own.
   static double blocksOf(const LayerKind &kind) {
-    return kind.attention + kind.stateSpace + (kind.hasFeedForward() ? 1 : 0);
+    return kind.attention + kind.stateSpace + (kind.crosses ? 1 : 0) +
+           (kind.hasFeedForward() ? 1 : 0);
   }
   static bool hasTwoBranches(const LayerKind &kind) {
     return kind.attention + kind.stateSpace > 0 && kind.hasFeedForward();

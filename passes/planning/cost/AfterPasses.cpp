@@ -72,9 +72,10 @@ public:
            times.allGather(0, expert) * ofExperts;
   }
 
-  /// A copy of the tied embedding is summed with the first stage's.
+  /// A copy of the tied embedding, or of that where the decoder begins, is
+  /// summed with the first stage's.
   double tied(const ModelShape &model) const {
-    if (!model.tied || plan.pp == 1)
+    if (plan.pp == 1 || (!model.tied && inputStageOf(model, plan) == 0))
       return 0;
     double bytes = model.embeddingParameters() * gradient / double(plan.tp);
     return times.transfer(bytes, {plan.pp, plan.dp * plan.cp * plan.tp});

@@ -25,6 +25,8 @@ CompiledWorkspace::CompiledWorkspace(const CostProblem &problem,
       headTable(model.classes > 0
                     ? bytes[1] * double(model.hidden) * model.headColumns()
                     : embedding),
+      streams(streamsBetweenStages(model, problem.step, plan)),
+      encoderShare(problem.step.encoderShare()),
       splits(splitsWeight(plan.scheduleName())) {}
 
 int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
@@ -32,7 +34,8 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
   double live = double(memory[MemoryItem::Activations]),
          logits = double(memory[MemoryItem::Logits]);
   PipelineShape shape{plan.pp, plan.chunks, 1, stagePlacement(plan)};
-  bool first = rank == 0, last = rank == shape.rankOf(plan.stages() - 1);
+  bool last = rank == shape.rankOf(plan.stages() - 1);
+  bool first = rank == 0 || rank == shape.rankOf(inputStageOf(model, plan));
   bool frees = live <= double(activations.ofLayers(kinds.layersOf(rank)));
   // The head's gradient is being scattered while the scan of the last layer
   // goes back; of several chunks any, and the head's next logits may be there.
@@ -51,11 +54,14 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
     most = std::max(most,
                     embedding - logits + shards(held) + pending(held) - gone);
   }
+  if (hasEncoder() && frees)
+    most = wayBack(rank, held, last ? logits : 0, first);
   if (last)
     most = std::max(most, head(held));
   most += transfers(shape, rank);
   // When all passes are done, the copies of a tied embedding are summed.
-  if (model.tied && (first || last) && plan.pp > 1)
+  bool hasCopies = model.tied || shape.rankOf(inputStageOf(model, plan)) != 0;
+  if (hasCopies && (first || (model.tied && last)) && plan.pp > 1)
     most = std::max(most, (plan.dp * plan.cp > 1 ? 2 : 1) * embedding - live -
                               logits);
   return std::llround(std::max(0.0, most));
@@ -100,6 +106,40 @@ double CompiledWorkspace::layer(int64_t rank, const RankParameters &held,
          own;
 }
 
+double CompiledWorkspace::wayBack(int64_t rank, const RankParameters &held,
+                                  double logits, bool embeds) const {
+  double gone = logits, most = 0, shards = 0;
+  // Gradients that are whole while they are scattered, with their shards.
+  auto scattered = [&](double bytesOfAll) {
+    return makesWhole() ? bytesOfAll * (1 + 1 / double(plan.dp * plan.cp)) : 0;
+  };
+  double beside = logits > 0 ? scattered(headTable) : 0;
+  bool isEncoder = false;
+  auto look = [&] {
+    double table = makesWhole() ? embedding : 0;
+    most = std::max(most, table + beside + shards - gone);
+  };
+  kinds.fromLast(rank, [&](const LayerKind &kind) {
+    if (embeds && kind.encoder && !isEncoder)
+      look(); // The decoder's tokens.
+    isEncoder = kind.encoder;
+    auto kept = double(activations.ofLayer(kind));
+    double parameters = model.sharedParameters(kind) / double(plan.tp);
+    double gradients = bytes[1] * parameters;
+    double inside = insideOf(kind) + beside + shards - gone;
+    most = std::max({most, inside, inside + scattered(gradients) - kept});
+    gone += kept;
+    beside = scattered(gradients);
+    shards += plan.zero == 1 ? shardOf(parameters) : 0;
+  });
+  if (embeds)
+    look();
+  double gathered = plan.zero == 3 ? 2 * bytes[0] * held.layers *
+                                         double(plan.pp) / double(model.layers)
+                                   : 0;
+  return most + gathered;
+}
+
 double CompiledWorkspace::insideOf(const LayerKind &kind) const {
   if (!kind.hasFeedForward() && kind.attention == 0)
     return 0;
@@ -115,7 +155,10 @@ double CompiledWorkspace::insideOf(const LayerKind &kind) const {
     rows += !model.oneNorm ? 1 : plan.tp > 1 ? 2 : 4;
   double again = splits ? 0 : double(activations.ofLayerAgain(kind));
   double routed = activations.ofRoutedBackward(kind);
-  double inside = std::max(rows * stream, 1.5 * stream + routed);
+  double row = activations.ofStream(kind);
+  double inside = std::max(rows * row, 1.5 * row + routed);
+  if (kind.crosses) // The gradient of what the encoder made, and its sum.
+    inside += 2 * encoderShare * stream;
   return inside + again + activations.ofWidened(kind);
 }
 
@@ -198,9 +241,14 @@ double CompiledWorkspace::shards(const RankParameters &held) const {
 double CompiledWorkspace::transfers(const PipelineShape &shape,
                                     int64_t rank) const {
   double rows = 0;
-  for (int64_t stage = 0; plan.pp > 1 && stage < plan.stages(); ++stage)
-    if (shape.rankOf(stage) == rank)
-      rows +=
-          (stage + 1 < plan.stages() ? 4 : 1) + (plan.chunks > 1 && stage > 0);
+  for (int64_t stage = 0; plan.pp > 1 && stage < plan.stages(); ++stage) {
+    if (shape.rankOf(stage) != rank)
+      continue;
+    bool isLast = stage + 1 == plan.stages();
+    if (!isLast)
+      rows += (stage > 0 ? 3 : 4) * streams[size_t(stage)];
+    if (stage > 0)
+      rows += (plan.chunks > 1 ? 2 : 1) * streams[size_t(stage - 1)];
+  }
   return rows * shard;
 }

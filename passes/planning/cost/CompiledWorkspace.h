@@ -36,6 +36,7 @@ private:
   /// A weight's gradient is whole before it is scattered. What is not scattered
   /// is added where it is kept.
   bool makesWhole() const { return plan.zero >= 2; }
+  bool hasEncoder() const { return LayerKinds(model).encoderLayers() > 0; }
   /// Beside that: gradients that are being scattered. Of a split backward it
   /// is W that makes it, when what B left is gone.
   double pending(const RankParameters &held) const;
@@ -51,6 +52,12 @@ private:
   /// gradient.
   double layer(int64_t rank, const RankParameters &held, bool frees,
                double ofHead) const;
+  /// Of a rank with layers of two stacks, of which one microbatch's residuals
+  /// are there: layer by layer from the last one, whose residuals go as
+  /// gradients come. `logits` are there before; `embeds`: tokens are looked up
+  /// here.
+  double wayBack(int64_t rank, const RankParameters &held, double logits,
+                 bool embeds) const;
   /// A layer's gradients, on the stream and inside, and what is made again,
   /// which a split backward keeps for W; what codes stand for while a GEMM
   /// reads it.
@@ -98,6 +105,8 @@ private:
   std::array<double, 3> bytes; ///< Of a parameter.
   double stream, shard, embedding;
   double headTable; ///< What the head multiplies with, on a tensor rank.
+  std::vector<double> streams; ///< Between stages (streamsBetweenStages).
+  double encoderShare;         ///< Of the decoder's tokens.
   bool splits;
 };
 

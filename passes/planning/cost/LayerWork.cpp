@@ -34,6 +34,9 @@ public:
   void head();
   void prediction();
   void attention(const LayerKind &kind);
+  /// Attention to what an encoder made: the same, of its keys and values.
+  void crossBlock(bool ends = true);
+  void crossAttention();
   /// But for attention and Mamba-2 blocks.
   void modules(RecomputeModules modules, const LayerKind &kind);
 
@@ -53,8 +56,10 @@ private:
   void quantizeBlocks(Quantized factors, Quantized gradients, Quantized weights,
                       bool alongTokens);
   void unfusedAttention(double span);
-  void fusedAttention(double span, double share);
-  void contextCollective();
+  void fusedAttention(double span, double share, bool isWhole);
+  void contextCollective(double keys);
+  double keys() const; ///< Of a token, or its values, on the rank.
+  double encoderTokens() const { return tokens * step.encoderShare(); }
   void expertCollective(double seconds);
   double heldRows() const;
 };
@@ -116,12 +121,13 @@ void LayerPricer::quantizeBlocks(Quantized factors, Quantized gradients,
   add(work.backward, weights, 2);
 }
 
-void LayerPricer::contextCollective() {
+/// `keys` tokens of the rank have them.
+void LayerPricer::contextCollective(double keys) {
   if (plan.cp == 1)
     return;
   // Keys and values of the whole sequence, gathered; their gradients,
   // scattered. A ring moves the same bytes.
-  double kv = 2 * element * tokens * double(plan.cp) *
+  double kv = 2 * element * keys * double(plan.cp) *
               double(model.kvHeads * model.headDim) / tp;
   double seconds = times.allGather(kv, {plan.cp, plan.tp});
   work.forward.context += seconds;
@@ -158,9 +164,8 @@ void LayerPricer::unfusedAttention(double span) {
 
 /// Forward two GEMMs of half of the square, or of all of it where both
 /// directions are seen; backward five. Of a `share` of the attention blocks.
-void LayerPricer::fusedAttention(double span, double share) {
+void LayerPricer::fusedAttention(double span, double share, bool isWhole) {
   double width = double(model.heads * model.headDim) / tp;
-  bool isWhole = model.bidirectional || span < double(step.sequence);
   double square = isWhole ? span : span / 2;
   double flops = 4 * share * tokens * square * width;
   double seconds = times.attention(flops, span, double(model.headDim));
@@ -175,18 +180,45 @@ void LayerPricer::attention(const LayerKind &kind) {
   double span = std::min(all, double(kind.window));
   if (times.software().attention() == 0)
     return unfusedAttention(kind.window ? span : all);
+  bool seesAll = model.bidirectional || kind.encoder;
   if (share > 0)
-    fusedAttention(span, share);
+    fusedAttention(span, share, seesAll || span < all);
   if (share < 1)
-    fusedAttention(all, 1 - share);
+    fusedAttention(all, 1 - share, seesAll);
+}
+
+double LayerPricer::keys() const {
+  return std::max(1.0, double(model.kvHeads) / tp) * double(model.headDim);
+}
+
+void LayerPricer::crossAttention() {
+  auto span = double(step.encoderSequence);
+  if (times.software().attention() == 0)
+    return unfusedAttention(span);
+  fusedAttention(span, 1, /*isWhole=*/true);
+}
+
+void LayerPricer::crossBlock(bool ends) {
+  double q = double(model.heads * model.headDim) / tp;
+  gemm({tokens, q, hidden});
+  gemm({encoderTokens(), 2 * keys(), hidden});
+  contextCollective(encoderTokens());
+  crossAttention();
+  if (ends) {
+    gemm({tokens, hidden, q});
+    tensorCollective();
+  }
+  double row = element * whole * hidden;
+  double heads = element * (tokens * q + encoderTokens() * 2 * keys());
+  moved(5.5 * row + 2 * heads, 8 * row + 2 * heads, 5);
+  resultNorm();
 }
 
 void LayerPricer::attentionBlock(const LayerKind &kind, bool ends) {
   double q = double(model.heads * model.headDim) / tp;
-  double groups = std::max(1.0, double(model.kvHeads) / tp);
-  double kv = groups * double(model.headDim);
+  double kv = keys();
   gemm({tokens, q + 2 * kv, hidden});
-  contextCollective();
+  contextCollective(tokens);
   attention(kind);
   if (ends)
     gemm({tokens, hidden, q});
@@ -316,8 +348,8 @@ void LayerPricer::modules(RecomputeModules modules, const LayerKind &kind) {
   bool experts = kind.experts;
   double up = model.gated ? 2 : 1, bytes = 0, ops = 0;
   if (modules.has(RecomputeModule::LayerNorm)) {
-    double norms =
-        kind.attention + kind.stateSpace + (kind.hasFeedForward() ? 1 : 0);
+    double norms = kind.attention + kind.stateSpace + (kind.crosses ? 1 : 0) +
+                   (kind.hasFeedForward() ? 1 : 0);
     bytes += 2 * norms * element * whole * hidden;
     ops += norms;
   }
@@ -376,6 +408,13 @@ void LayerPricer::prediction() {
 
 } // namespace
 
+/// A layer of an encoder goes through its tokens.
+static StepShape stepOf(const StepShape &step, const LayerKind &kind) {
+  StepShape own = step;
+  own.sequence = step.sequenceOf(kind);
+  return own;
+}
+
 /// Of a layer, what mixes tokens.
 static PassWork mixers(const ModelShape &model, const StepShape &step,
                        const ParallelPlan &plan, const LayerKind &kind,
@@ -389,15 +428,21 @@ static PassWork mixers(const ModelShape &model, const StepShape &step,
     work = pricer.result();
   }
   work = work * kind.attention;
+  if (kind.crosses) {
+    LayerPricer pricer(model, step, plan, times, /*compiled=*/false);
+    pricer.crossBlock();
+    work += pricer.result();
+  }
   if (kind.stateSpace > 0)
     work +=
         stateSpaceWork(model, step, plan, times, compiled) * kind.stateSpace;
   return work;
 }
 
-PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
+PassWork planning::layerWork(const ModelShape &model, const StepShape &all,
                              const ParallelPlan &plan, const LayerKind &kind,
                              const cluster::OpTimes &times, bool compiled) {
+  const StepShape step = stepOf(all, kind);
   LayerPricer pricer(model, step, plan, times, compiled && kind.experts);
   if (kind.experts)
     pricer.expertBlock();
@@ -410,12 +455,15 @@ PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
   return work;
 }
 
-Work planning::neededAgainWork(const ModelShape &model, const StepShape &step,
+Work planning::neededAgainWork(const ModelShape &model, const StepShape &all,
                                const ParallelPlan &plan, const LayerKind &kind,
                                const cluster::OpTimes &times) {
+  const StepShape step = stepOf(all, kind);
   LayerPricer pricer(model, step, plan, times, false);
   if (kind.attention > 0)
     pricer.attentionBlock(kind, kind.ffn > 0);
+  if (kind.crosses)
+    pricer.crossBlock(kind.ffn > 0);
   if (kind.ffn > 0)
     pricer.denseInside(double(kind.ffn));
   Work work = pricer.result().forward;
@@ -424,15 +472,21 @@ Work planning::neededAgainWork(const ModelShape &model, const StepShape &step,
   return work;
 }
 
-Work planning::modulesWork(const ModelShape &model, const StepShape &step,
+Work planning::modulesWork(const ModelShape &model, const StepShape &all,
                            const ParallelPlan &plan, const LayerKind &kind,
                            const cluster::OpTimes &times,
                            RecomputeModules modules, bool compiled) {
+  const StepShape step = stepOf(all, kind);
   Work work;
   if (modules.has(RecomputeModule::CoreAttention) && kind.attention > 0) {
     LayerPricer attention(model, step, plan, times, false);
     attention.attention(kind);
     work = attention.result().forward * kind.attention;
+  }
+  if (modules.has(RecomputeModule::CoreAttention) && kind.crosses) {
+    LayerPricer attention(model, step, plan, times, false);
+    attention.crossAttention();
+    work += attention.result().forward;
   }
   if (compiled && kind.stateSpace > 0)
     work += stateSpaceModulesWork(model, step, plan, times, modules);

@@ -76,9 +76,10 @@ static double latentParameters(const ModelShape &model) {
 
 double ModelShape::sharedParameters(const LayerKind &kind) const {
   double h = double(hidden);
-  double mixers = kind.attention * attentionParameters() +
+  double crossing = kind.crosses ? 1 : 0;
+  double mixers = (kind.attention + crossing) * attentionParameters() +
                   kind.stateSpace * stateSpace.parameters(hidden);
-  double blocks = kind.hasFeedForward() ? 1 : 0;
+  double blocks = crossing + (kind.hasFeedForward() ? 1 : 0);
   double norms = h * (blocks + kind.attention + kind.stateSpace);
   double mlp = kind.experts ? h * double(sharedFfn) * double(matrices()) +
                                   h * double(experts) + latentParameters(*this)
@@ -162,11 +163,24 @@ bool LayerKinds::hasStateSpace() const {
       all(), [](const LayerKind &kind) { return kind.stateSpace > 0; });
 }
 
+int64_t LayerKinds::encoderLayers() const {
+  int64_t count = 0;
+  for (size_t kind = 0; kind < size(); ++kind)
+    count += all()[kind].encoder ? layersOf(kind) : 0;
+  return count;
+}
+
 /// The mean over a kind's attention blocks of the tokens that one sees, before
 /// the half that is not causal is left out.
 static double meanSpan(const LayerKind &kind, const StepShape &step) {
-  double all = double(step.sequence), share = kind.windowShare;
+  double all = double(step.sequenceOf(kind)), share = kind.windowShare;
   return (1 - share) * all + share * std::min(double(kind.window), all);
+}
+
+/// Numbers that a token of the encoder is multiplied with in each layer that
+/// attends to it: keys and values.
+static double crossKeyParameters(const ModelShape &model) {
+  return double(model.hidden) * double(2 * model.kvHeads * model.headDim);
 }
 
 /// Numbers of a layer that each token is multiplied with.
@@ -194,10 +208,19 @@ static double flops(const ModelShape &model, const StepShape &step,
   LayerKinds kinds(model);
   for (size_t i = 0; i < kinds.size(); ++i) {
     const LayerKind &kind = kinds[i];
-    double layers = double(kinds.layersOf(i));
-    gemms += layers * gemmParameters(model, kind);
-    scores += layers * kind.attention * meanSpan(kind, step);
+    double layers = double(kinds.layersOf(i)), share = step.shareOf(kind);
+    gemms += layers * share * gemmParameters(model, kind);
+    // An encoder's tokens see all of its square, which others' causal half is
+    // counted in.
+    double all = kind.encoder ? 12 / square : 1;
+    scores += all * layers * share * kind.attention * meanSpan(kind, step);
     scan += layers * kind.stateSpace;
+    if (!kind.crosses)
+      continue;
+    double keys = crossKeyParameters(model);
+    gemms += layers *
+             (model.attentionParameters() - keys + step.encoderShare() * keys);
+    scores += 12 / square * layers * double(step.encoderSequence);
   }
   const StateSpace &scans = model.stateSpace;
   return (4 + 2 * step.trained()) * tokens * gemms +
@@ -231,12 +254,26 @@ Status planning::checkShapes(const ModelShape &model, const StepShape &step) {
                            "most all of them");
   if (model.heads % model.kvHeads != 0)
     return invalidArgument("key/value heads divide the query heads");
+  bool isEncoder = std::ranges::any_of(model.kinds, [](const LayerKind &kind) {
+    return kind.encoder || kind.crosses;
+  });
+  if (step.encoderSequence < 0 || step.encoderSequence > most ||
+      isEncoder != (step.encoderSequence > 0))
+    return invalidArgument("an encoder's layers, and those that attend to it, "
+                           "have a sequence of 1 to 2^31 tokens");
   const StateSpace &scans = model.stateSpace;
   bool isListed = int64_t(model.kindOf.size()) == model.layers;
   if (!model.kinds.empty() &&
       (!isListed ||
        *std::ranges::max_element(model.kindOf) >= model.kinds.size()))
     return invalidArgument("each of the layers has one of their kinds");
+  int64_t ofEncoder = LayerKinds(model).encoderLayers();
+  auto isOfEncoder = [&](uint32_t kind) { return model.kinds[kind].encoder; };
+  if (isEncoder &&
+      (ofEncoder == model.layers ||
+       !std::all_of(model.kindOf.begin(), model.kindOf.begin() + ofEncoder,
+                    isOfEncoder)))
+    return invalidArgument("an encoder's layers come before a decoder's");
   if (LayerKinds(model).hasStateSpace() &&
       (std::min({scans.heads, scans.headDim, scans.state, scans.groups,
                  scans.chunk}) < 1 ||

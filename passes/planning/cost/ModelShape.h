@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the cost model knows of a decoder-only transformer and of its training.
-/// All sizes are global. Counts of parameters leave out biases and norms of
-/// heads, which are far below one in a thousand.
+/// What the cost model knows of a transformer, a decoder or an encoder before
+/// one, and of its training. All sizes are global. Counts of parameters leave
+/// out biases and norms of heads, which are far below one in a thousand.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -82,6 +82,10 @@ struct LayerKind {
   double windowShare = 0; ///< Of attention blocks, those that have it.
   int64_t ffn = 0;        ///< Of its MLP; 0: it has none.
   bool experts = false;
+  /// Of an encoder: its tokens are StepShape::encoderSequence, each of which
+  /// sees all. The encoder's layers come first.
+  bool encoder = false;
+  bool crosses = false; ///< A block more attends to what the encoder made.
 
   bool hasFeedForward() const { return experts || ffn > 0; }
   bool operator==(const LayerKind &) const = default;
@@ -199,6 +203,8 @@ public:
   }
   /// Whether a layer has Mamba-2 blocks.
   bool hasStateSpace() const;
+  /// How many layers, the first ones, are an encoder's.
+  int64_t encoderLayers() const;
 
 private:
   const ModelShape &model;
@@ -208,7 +214,7 @@ private:
 
 /// A training step's work. Sequences are of one length.
 struct StepShape {
-  int64_t sequence = 1;     ///< Tokens.
+  int64_t sequence = 1; ///< Tokens.
   int64_t globalBatch = 1;  ///< Sequences of a step.
   int64_t elementBits = 16; ///< Of weights' GEMMs: 32, 16 or 8.
   /// Sequences of earlier steps, where the batch grows: a plan must have them,
@@ -228,15 +234,30 @@ struct StepShape {
   /// Numbers of 8 bits that have a scale, whatever the plan: 32 or 128, which
   /// shards do not cut. 0: there are none, or a tensor has one.
   int64_t block = 0;
+  /// Of an encoder before the decoder, whose tokens `sequence` are; 0: none.
+  int64_t encoderSequence = 0;
 
   double trained() const { return double(trainedPerMillion) / 1e6; }
   double tokens() const { return double(sequence) * double(globalBatch); }
+  /// Tokens of a sequence that layers of `kind` go through.
+  int64_t sequenceOf(const LayerKind &kind) const {
+    return kind.encoder ? encoderSequence : sequence;
+  }
+  /// The same as a share of `sequence`.
+  double shareOf(const LayerKind &kind) const {
+    return double(sequenceOf(kind)) / double(sequence);
+  }
+  double encoderShare() const {
+    return double(encoderSequence) / double(sequence);
+  }
 };
 
 /// FLOPs that the mathematics asks for, forward and backward, causal attention
 /// counted once (half of the square); of weights that are not trained 4 in
 /// place of 6:
 ///   6 T (L (h ffn f + h (n d + 2 g d) + n d h) + h V) + 6 Q L n d.
+/// Of an encoder's layers T is its tokens, which see all of the square, as what
+/// attends to them does.
 /// Of a Mamba-2 block, what Megatron-LM counts: its matrices, and 21 inner
 /// state a token for the recurrence.
 double modelFlops(const ModelShape &model, const StepShape &step);

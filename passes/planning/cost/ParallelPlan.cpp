@@ -56,6 +56,29 @@ std::vector<int64_t> planning::layersOf(const ParallelPlan &plan,
   return layers;
 }
 
+std::vector<double> planning::streamsBetweenStages(const ModelShape &model,
+                                                   const StepShape &step,
+                                                   const ParallelPlan &plan) {
+  std::vector<double> streams;
+  int64_t encoder = LayerKinds(model).encoderLayers(), end = 0;
+  std::vector<int64_t> layers = layersOf(plan, model);
+  for (int64_t stage = 0; stage + 1 < plan.stages(); ++stage) {
+    end += layers[size_t(stage)];
+    double own = encoder == 0 || end > encoder ? 1 : 0;
+    streams.push_back(own + (encoder > 0 ? step.encoderShare() : 0));
+  }
+  return streams;
+}
+
+int64_t planning::inputStageOf(const ModelShape &model,
+                               const ParallelPlan &plan) {
+  int64_t encoder = LayerKinds(model).encoderLayers(), stage = 0;
+  std::vector<int64_t> layers = layersOf(plan, model);
+  for (int64_t end = layers[0]; encoder > 0 && end <= encoder;)
+    end += layers[size_t(++stage)];
+  return stage;
+}
+
 bool planning::splitsWeight(std::string_view schedule) {
   const ScheduleTraits *traits = scheduleTraits(schedule);
   return traits && traits->splitsWeights;
@@ -90,7 +113,9 @@ PlanSizes planning::planSizes(const ModelShape &model, const StepShape &step) {
   PlanSizes sizes;
   sizes.layers = model.layers;
   sizes.experts = model.experts;
+  sizes.encoderLayers = LayerKinds(model).encoderLayers();
   sizes.sequence = step.sequence;
+  sizes.encoderSequence = step.encoderSequence;
   sizes.globalBatch = step.globalBatch;
   sizes.smallerBatches = step.smallerBatches;
   sizes.block = step.block;

@@ -43,6 +43,16 @@ std::vector<int64_t> evenLayers(int64_t layers, int64_t stages);
 std::vector<int64_t> layersOf(const ParallelPlan &plan,
                               const ModelShape &model);
 
+/// What crosses from each stage to the next, as a multiple of the decoder's
+/// stream: of two stacks, the encoder's stream or, behind the decoder's first
+/// layer, what the encoder made beside the decoder's stream.
+std::vector<double> streamsBetweenStages(const ModelShape &model,
+                                         const StepShape &step,
+                                         const ParallelPlan &plan);
+
+/// The stage that looks the decoder's tokens up.
+int64_t inputStageOf(const ModelShape &model, const ParallelPlan &plan);
+
 /// Whether a schedule has weight gradients as passes of their own.
 bool splitsWeight(std::string_view schedule);
 

@@ -15,14 +15,20 @@ using namespace hocket;
 using namespace hocket::planning;
 
 /// Seconds that a microbatch's activations take from a stage to the next. Each
-/// rank of a tensor group sends its share.
+/// rank of a tensor group sends its share. Of two stacks it is the mean over
+/// the stages.
 static double transferSeconds(const CostProblem &problem,
                               const ParallelPlan &plan,
                               const cluster::OpTimes &times) {
+  double streams = 0;
+  for (double stream : streamsBetweenStages(problem.model, problem.step, plan))
+    streams += stream / double(plan.stages() - 1);
   double element = problem.step.elementBits == 32 ? 4 : 2;
   double bytes = element * double(plan.microBatch) *
                  double(problem.step.sequence) * double(problem.model.hidden) /
                  double(plan.cp * plan.tp);
+  if (plan.stages() > 1)
+    bytes *= streams;
   return times.transfer(bytes, {plan.pp, plan.dp * plan.cp * plan.tp});
 }
 
@@ -83,6 +89,11 @@ PartWork planning::partWork(const CostProblem &problem,
       layer.again = neededAgainWork(model, problem.step, plan, kind, times);
   }
   parts.input = inputWork(model, problem.step, plan, times);
+  if (problem.step.encoderSequence > 0) {
+    StepShape ofEncoder = problem.step;
+    ofEncoder.sequence = problem.step.encoderSequence;
+    parts.encoderInput = inputWork(model, ofEncoder, plan, times);
+  }
   parts.output = outputWork(model, problem.step, plan, times);
   PassWork further = predictionWork(model, problem.step, plan, times);
   further += parts.output;
@@ -119,7 +130,7 @@ StageCosts planning::stageCosts(const CostProblem &problem,
   StageBytes held;
   LayerKinds kinds(model);
   std::vector<int64_t> counts(kinds.size());
-  int64_t layer = 0;
+  int64_t layer = 0, inputStage = inputStageOf(model, plan);
   for (int64_t stage = 0; stage < plan.stages(); ++stage) {
     size_t index =
         size_t(shape.rankOf(stage) * plan.chunks + shape.chunkOf(stage));
@@ -130,6 +141,8 @@ StageCosts planning::stageCosts(const CostProblem &problem,
       work += parts.layers[kind] * double(counts[kind]);
     }
     if (stage == 0)
+      work += parts.encoderInput;
+    if (stage == inputStage)
       work += parts.input;
     if (stage == plan.stages() - 1)
       work += parts.output;

@@ -128,6 +128,7 @@ struct StageCosts {
 struct PartWork {
   std::vector<PassWork> layers; ///< A layer of each kind (LayerKinds).
   PassWork input;
+  PassWork encoderInput; ///< With an encoder, whose input comes first.
   PassWork output;
 };
 PartWork partWork(const CostProblem &problem, const ParallelPlan &plan);

@@ -52,6 +52,7 @@ std::vector<RankParameters> planning::rankParameters(const ModelShape &model,
                    kinds[kind].stateSpace *
                        model.stateSpace.sharedParameters(model.hidden, plan.tp);
   int64_t layer = 0, last = plan.stages() - 1;
+  int64_t inputStage = inputStageOf(model, plan);
   for (int64_t stage = 0; stage <= last; ++stage) {
     RankParameters &rank = ranks[size_t(shape.rankOf(stage))];
     for (int64_t end = layer + layers[size_t(stage)]; layer < end; ++layer) {
@@ -65,6 +66,12 @@ std::vector<RankParameters> planning::rankParameters(const ModelShape &model,
     if (stage == 0) // Positions are whole on every tensor rank.
       ends[size_t(shape.rankOf(0))] +=
           rows / tp + (model.embeddingParameters() - rows);
+    // Where the decoder's layers begin elsewhere than the encoder's, a copy.
+    bool isCopied =
+        shape.rankOf(inputStage) != 0 &&
+        !(model.tied && shape.rankOf(inputStage) == shape.rankOf(last));
+    if (stage == inputStage && isCopied)
+      ends[size_t(shape.rankOf(stage))] += rows / tp;
     if (stage == last) {
       double hidden = double(model.hidden); // Of further predictions.
       ends[size_t(shape.rankOf(last))] +=

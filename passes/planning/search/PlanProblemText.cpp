@@ -54,6 +54,7 @@ std::vector<WholeLine> sizesOf(PlanProblem &problem) {
           {"state-norm-groups", 1, mostSize, &model.stateSpace.normGroups},
           {"convolution", 1, mostSize, &model.stateSpace.convolution},
           {"sequence", 1, mostSize, &step.sequence},
+          {"encoder-sequence", 0, mostSize, &step.encoderSequence},
           {"batch", 1, mostSize, &step.globalBatch},
           {"bits", 8, 32, &step.elementBits},
           {"trained-per-million", 0, 1'000'000, &step.trainedPerMillion},
@@ -89,18 +90,20 @@ std::vector<Flag> flagsOf(PlanProblem &problem) {
           {"bidirectional", &model.bidirectional}};
 }
 
-/// "next-layers 3 0 1 0 0 0": so many layers of a kind, behind those before.
+/// "next-layers 3 0 1 0 0 0": so many layers of a kind, behind those before. A
+/// seventh number is 1 for those of an encoder, and 2 for those that attend to
+/// it.
 Status readLayers(const TextLines &lines, const TextLine &line,
                   ModelShape &model) {
-  constexpr int64_t most[] = {mostLayers, 1, 1, mostSize, mostSize, 1};
+  constexpr int64_t most[] = {mostLayers, 1, 1, mostSize, mostSize, 1, 2};
   HOCKET_RETURN_IF_ERROR(
-      lines.expectWords(line, std::size(most) + 1, std::size(most) + 1));
-  int64_t numbers[std::size(most)];
-  for (size_t i = 0; i < std::size(most); ++i) {
+      lines.expectWords(line, std::size(most), std::size(most) + 1));
+  int64_t numbers[std::size(most)] = {};
+  for (size_t i = 0; i + 1 < line.size(); ++i) {
     HOCKET_ASSIGN_OR_RETURN(numbers[i],
                             lines.whole(line[i + 1], i == 0 ? 1 : 0, most[i]));
   }
-  auto [count, attention, stateSpace, window, ffn, experts] = numbers;
+  auto [count, attention, stateSpace, window, ffn, experts, stack] = numbers;
   LayerKind kind;
   kind.attention = double(attention);
   kind.stateSpace = double(stateSpace);
@@ -108,6 +111,8 @@ Status readLayers(const TextLines &lines, const TextLine &line,
   kind.windowShare = window > 0 ? 1 : 0;
   kind.ffn = ffn;
   kind.experts = experts == 1;
+  kind.encoder = stack == 1;
+  kind.crosses = stack == 2;
   if (int64_t(model.kindOf.size()) + count > mostLayers)
     return lines.errorAt(line[1], "there are more layers than 2^20");
   model.addLayers(kind, count);
@@ -125,6 +130,8 @@ std::string writeLayers(const ModelShape &model) {
          {int64_t(end - i), int64_t(kind.attention), int64_t(kind.stateSpace),
           kind.window, kind.ffn, int64_t(kind.experts)})
       text += " " + std::to_string(number);
+    if (kind.encoder || kind.crosses)
+      text += kind.encoder ? " 1" : " 2";
     text += "\n";
   }
   return text;

@@ -107,6 +107,22 @@ CostProblem withKinds(CostProblem problem, const std::string &pattern) {
   return problem;
 }
 
+/// An encoder of so many layers and tokens before a decoder.
+CostProblem withEncoder(CostProblem problem, int64_t layers, int64_t tokens) {
+  problem.compiled = true;
+  ModelShape &model = problem.model;
+  model.addLayers({.ffn = model.ffn, .encoder = true}, layers);
+  model.addLayers({.ffn = model.ffn, .crosses = true}, model.layers);
+  model.layers += layers;
+  problem.step.encoderSequence = tokens;
+  return problem;
+}
+
+TEST(PlanSearch, FindsItForTwoStacks) {
+  expectOptimal(withEncoder(smallProblem("h100", 8, 3, 512, 16), 5, 2048));
+  expectOptimal(withEncoder(smallProblem("a100", 4, 4, 2048, 8), 4, 2048));
+}
+
 TEST(PlanSearch, FindsItForLayersOfSeveralKinds) {
   expectOptimal(withKinds(smallProblem("h100", 8, 0, 2048, 16), "mfmamfma"));
   expectOptimal(withKinds(smallProblem("b200", 4, 0, 1024, 8), "mmmmm"));
@@ -274,6 +290,31 @@ TEST(PlanProblemText, ReadsBackKinds) {
               testing::HasSubstr("each of the layers has one"));
   EXPECT_THAT(why("next-layers 1 2 0 0 4096 0"), testing::HasSubstr("Q30"));
   EXPECT_THAT(why("next-layers 1 1"), testing::HasSubstr("Q30"));
+}
+
+/// An encoder of three layers before a decoder of three.
+TEST(PlanProblemText, ReadsBackTwoStacks) {
+  PlanProblem problem;
+  problem.cost = withEncoder(smallProblem("h100", 4, 3, 1024, 8), 3, 2048);
+  std::string text = writePlanProblem(problem);
+  EXPECT_THAT(text, testing::HasSubstr("encoder-sequence 2048\n"));
+  StatusOr<PlanProblem> read = readPlanProblem("p", text);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(writePlanProblem(*read), text);
+  ParallelPlan plan = *parsePlan("pp=2,dp=2");
+  EXPECT_EQ(priceStep(read->cost, plan)->items,
+            priceStep(problem.cost, plan)->items);
+  auto why = [&] {
+    return readPlanProblem("p", writePlanProblem(problem)).status().message();
+  };
+  using testing::HasSubstr;
+  problem.cost.step.encoderSequence = 0;
+  EXPECT_THAT(why(), HasSubstr("have a sequence of 1 to 2^31 tokens"));
+  problem.cost.step.encoderSequence = 2048;
+  std::swap(problem.cost.model.kindOf[0], problem.cost.model.kindOf[5]);
+  EXPECT_THAT(why(), HasSubstr("come before a decoder's"));
+  problem.cost.model.kinds[1].encoder = true;
+  EXPECT_THAT(why(), HasSubstr("come before a decoder's"));
 }
 
 TEST(PlanProblemText, BadOnesAreRefused) {
