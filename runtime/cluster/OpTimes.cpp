@@ -65,31 +65,37 @@ OpTimes::Path OpTimes::pathOf(const RankGroup &group) const {
   double local =
       std::clamp(node / double(group.stride), 1.0, double(group.size));
   const cluster::Link &inside = described.node_link();
-  Path path{inside.bandwidth() * inside.efficiency(), inside.latency(), local};
+  Path path{inside.bandwidth() * inside.efficiency(), inside.latency(),
+            inside.start(), local};
   if (local >= double(group.size))
     return path;
   const cluster::Link &outside = described.network();
   double shares = local * outside.bandwidth() * outside.efficiency();
   path.bandwidth = local > 1 ? std::min(path.bandwidth, shares) : shares;
   path.latency = outside.latency();
+  path.start = outside.start();
   return path;
+}
+
+double OpTimes::ring(double bytes, double size, const Path &path) const {
+  return bytes * (size - 1) / size / path.bandwidth + (size - 1) * path.latency;
 }
 
 double OpTimes::allGather(double bytes, const RankGroup &group) const {
   if (group.size <= 1)
     return 0;
   Path path = pathOf(group);
-  double n = double(group.size);
-  return bytes * (n - 1) / n / path.bandwidth + (n - 1) * path.latency;
+  return path.start + ring(bytes, double(group.size), path);
 }
 
 double OpTimes::allReduce(double bytes, const RankGroup &group) const {
   if (group.size <= 1)
     return 0;
   Path path = pathOf(group);
+  double size = double(group.size);
   double tree = 2 * bytes / path.bandwidth +
-                2 * std::ceil(std::log2(double(group.size))) * path.latency;
-  return std::min(2 * allGather(bytes, group), tree);
+                2 * std::ceil(std::log2(size)) * path.latency;
+  return path.start + std::min(2 * ring(bytes, size, path), tree);
 }
 
 double OpTimes::dispatch(double bytes, double copies,
@@ -105,12 +111,12 @@ double OpTimes::dispatch(double bytes, double copies,
   double within = bytes * (local - 1) * reached /
                   (inside.bandwidth() * inside.efficiency());
   if (local >= n)
-    return within + path.latency;
+    return within + path.latency + path.start;
   const cluster::Link &outside = described.network();
   double nodes = n / local;
   double times = (nodes - 1) * (1 - std::pow(1 - 1 / nodes, copies));
   double across = bytes * times / (outside.bandwidth() * outside.efficiency());
-  return std::max(within, across) + path.latency;
+  return std::max(within, across) + path.latency + path.start;
 }
 
 double OpTimes::toHost(double bytes) const {
@@ -124,5 +130,6 @@ double OpTimes::transfer(double bytes, const RankGroup &line) const {
   bool inside = line.size * line.stride <= described.devices_per_node();
   const cluster::Link &link =
       inside ? described.node_link() : described.network();
-  return bytes / (link.bandwidth() * link.efficiency()) + link.latency();
+  return bytes / (link.bandwidth() * link.efficiency()) + link.latency() +
+         link.start();
 }

@@ -15,6 +15,8 @@
 ///   all-reduce                   twice that; or by a tree
 ///                                2 B / W + 2 log2(n) latency
 ///
+/// and the link's start beside it.
+///
 /// W is that of the node's links; where members are on several nodes, a ring
 /// enters and leaves each node once, over the network's shares of all members
 /// there.
@@ -81,9 +83,11 @@ private:
   struct Path {
     double bandwidth;
     double latency;
+    double start;
     double members; ///< On one node.
   };
   Path pathOf(const RankGroup &group) const;
+  double ring(double bytes, double size, const Path &path) const;
   double gemmAt(const Gemm &gemm, double peak) const;
 
   const cluster::System &described;

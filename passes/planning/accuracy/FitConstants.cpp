@@ -36,6 +36,10 @@ constexpr Constant constants[] = {
     {"software.tensor_overlap", 0.01, 0.95},
     {"software.data_overlap", 0.01, 0.95},
     {"software.expert_overlap", 0.01, 0.95},
+    {"software.weight_overlap", 0.01, 1},
+    {"software.node_data_overlap", 0.01, 1},
+    {"software.tensor_straggling", 0.001, 0.5},
+    {"software.loss_bytes", 12, 120},
     {"software.update_bytes", 28, 200},
     {"software.quantize_bytes", 0.01, 12},
     {"software.expert_gemm", 0.1, 1},
@@ -44,6 +48,7 @@ constexpr Constant constants[] = {
     {"software.step_seconds", 1e-5, 0.1},
     {"node_link.efficiency", 0.1, 0.95},
     {"node_link.latency", 1e-6, 1e-4},
+    {"node_link.start", 1e-6, 1e-4},
     {"network.efficiency", 0.05, 0.95},
     {"network.latency", 1e-6, 1e-4},
 };
@@ -214,36 +219,82 @@ private:
   std::vector<Entry> entries;
 };
 
-/// Coordinate descent from descriptions.
+/// Pattern search from descriptions (Hooke and Jeeves): constants one by one a
+/// step up or down, what helped once more, and, where none helps alone, two at
+/// a time, since many make up for each other.
 class Descent {
 public:
-  Descent(Systems start, FitRows &rows)
-      : systems(std::move(start)), rows(rows), best(rows.loss(systems, false)) {
-  }
+  Descent(Systems start, const std::vector<ChosenConstant> &chosen,
+          FitRows &rows)
+      : systems(std::move(start)), chosen(chosen), rows(rows),
+        best(rows.loss(systems, false)) {}
 
-  /// Tries the constant a step up and down; whether that was better.
-  bool improve(const ChosenConstant &chosen, double step) {
-    const Constant &constant = chosen.constant();
-    for (double factor : {1 + step, 1 / (1 + step)}) {
-      Systems changed = systems;
-      double before = chosen.value(changed);
-      double value = std::clamp(before * factor, constant.least, constant.most);
-      if (value == before)
-        continue;
-      chosen.set(changed, value);
-      double loss = rows.loss(changed, false);
-      if (loss >= best - 1e-6)
-        continue;
-      best = loss;
-      systems = std::move(changed);
-      return true;
-    }
-    return false;
+  /// Whether anything was better.
+  bool improve(double step) {
+    std::vector<double> from = values();
+    bool better = false;
+    for (size_t i = 0; i < chosen.size(); ++i)
+      for (double factor : {1 + step, 1 / (1 + step)})
+        if (tryFactors({{i, factor}})) {
+          better = true;
+          break;
+        }
+    if (!better)
+      return improvePairs(step);
+    std::vector<Factor> again;
+    std::vector<double> to = values();
+    for (size_t i = 0; i < chosen.size(); ++i)
+      again.push_back({i, to[i] / from[i]});
+    tryFactors(again);
+    return true;
   }
 
   Systems systems;
 
 private:
+  struct Factor {
+    size_t constant;
+    double by;
+  };
+
+  std::vector<double> values() {
+    std::vector<double> values;
+    for (const ChosenConstant &one : chosen)
+      values.push_back(one.value(systems));
+    return values;
+  }
+
+  bool improvePairs(double step) {
+    for (size_t i = 0; i < chosen.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        for (double first : {1 + step, 1 / (1 + step)})
+          for (double second : {1 + step, 1 / (1 + step)})
+            if (tryFactors({{i, first}, {j, second}}))
+              return true;
+    return false;
+  }
+
+  /// Keeps the changed constants if they are better.
+  bool tryFactors(const std::vector<Factor> &factors) {
+    Systems changed = systems;
+    bool differs = false;
+    for (const Factor &factor : factors) {
+      const ChosenConstant &one = chosen[factor.constant];
+      double before = one.value(changed);
+      double value = std::clamp(before * factor.by, one.constant().least,
+                                one.constant().most);
+      differs |= value != before;
+      one.set(changed, value);
+    }
+    double loss = differs ? rows.loss(changed, false) : best;
+    if (loss >= best - 1e-6)
+      return false;
+    best = loss;
+    systems = std::move(changed);
+    return true;
+  }
+
+  const std::vector<ChosenConstant> &chosen;
   FitRows &rows;
   double best;
 };
@@ -307,15 +358,11 @@ planning::fitConstants(const std::vector<cluster::System> &starts,
       names += " " + system.name();
     return invalidArgument("no row is of the system" + names);
   }
-  Descent descent(start, fitRows);
+  Descent descent(start, chosen, fitRows);
   double step = 0.3;
-  for (int64_t round = 0; round < options.rounds && step > 0.004; ++round) {
-    bool better = false;
-    for (const ChosenConstant &constant : chosen)
-      better |= descent.improve(constant, step);
-    if (!better)
+  for (int64_t round = 0; round < options.rounds && step > 0.004; ++round)
+    if (!descent.improve(step))
       step /= 2;
-  }
   FitResult result;
   result.systems = descent.systems;
   roundConstants(result.systems, chosen);

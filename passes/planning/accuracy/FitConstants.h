@@ -7,7 +7,7 @@
 /// \file
 /// Finds the constants of systems' descriptions with which the fitted rows
 /// (Accuracy.h) come out nearest: the mean over groups of the mean
-/// |log(predicted / measured)|, by coordinate descent in steps that halve.
+/// |log(predicted / measured)|, by pattern search in steps that halve.
 /// Deterministic. Every constant stays in its physical range. The spread is
 /// what the held-out rows say.
 ///
@@ -34,7 +34,7 @@ struct FitOptions {
   /// Configurations whose turn leaves `heldOut` when it is divided by `folds`
   /// are held out.
   int64_t folds = 2, heldOut = 1;
-  int64_t rounds = 60;
+  int64_t rounds = 100;
 };
 
 /// Every constant that can be fitted.

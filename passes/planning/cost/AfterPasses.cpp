@@ -33,6 +33,12 @@ public:
     if (plan.zero == 3 && !problem.compiled)
       gradient = element;
     dense = {plan.dp * plan.cp, plan.tp};
+    const cluster::Software &software = problem.system.software();
+    bool onOneNode =
+        dense.size * dense.stride <= problem.system.devices_per_node();
+    overlap = onOneNode && software.has_node_data_overlap() && !problem.compiled
+                  ? software.node_data_overlap()
+                  : software.data_overlap();
     bool hasExperts = problem.model.experts > 0;
     int64_t holders = hasExperts ? plan.ep * plan.expertTensor() : 1;
     expert = {std::max<int64_t>(1, plan.dp * plan.cp * plan.tp / holders),
@@ -103,8 +109,7 @@ public:
 
   /// What is left of `seconds` beside a pass of `window` seconds.
   double exposed(double seconds, double window) const {
-    double share = times.software().data_overlap();
-    return seconds - std::min(share * seconds, share * window);
+    return seconds - overlap * std::min(seconds, window);
   }
 
 private:
@@ -112,6 +117,7 @@ private:
   const ParallelPlan &plan;
   double element, gradient;
   double trained; ///< The share of parameters that is.
+  double overlap; ///< The share of collectives that runs beside a pass.
   cluster::RankGroup dense, expert;
 };
 

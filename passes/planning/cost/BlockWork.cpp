@@ -6,8 +6,19 @@
 
 #include "passes/planning/cost/BlockWork.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace hocket;
 using namespace hocket::planning;
+
+double Work::seconds() const {
+  double longer = std::max(device(), host), other = std::min(device(), host);
+  if (straggling == 0 || longer == 0)
+    return longer;
+  return longer *
+         std::pow(1 + std::pow(other / longer, 1 / straggling), straggling);
+}
 
 Work &Work::operator+=(const Work &other) {
   gemms += other.gemms;
@@ -18,12 +29,14 @@ Work &Work::operator+=(const Work &other) {
   context += other.context;
   expert += other.expert;
   host += other.host;
+  straggling = std::max(straggling, other.straggling);
   return *this;
 }
 
 Work Work::operator*(double times) const {
-  return {gemms * times,  attention * times, memory * times, gaps * times,
-          tensor * times, context * times,   expert * times, host * times};
+  return {gemms * times,  attention * times, memory * times,
+          gaps * times,   tensor * times,    context * times,
+          expert * times, host * times,      straggling};
 }
 
 PassWork &PassWork::operator+=(const PassWork &other) {
@@ -50,7 +63,10 @@ BlockWork::BlockWork(const ModelShape &model, const StepShape &step,
       tokens(double(plan.microBatch) * double(step.sequence) / double(plan.cp)),
       tp(double(plan.tp)), hidden(double(model.hidden)),
       whole(plan.sequenceParallel ? tokens / tp : tokens),
-      element(step.elementBits == 32 ? 4 : 2) {}
+      element(step.elementBits == 32 ? 4 : 2) {
+  double straggling = times.software().tensor_straggling() * std::log2(tp);
+  work.forward.straggling = work.backward.straggling = straggling;
+}
 
 void BlockWork::gemm(const cluster::Gemm &gemm, double share) {
   // Programs multiply what blocks of 8 bits stand for, in 16.
@@ -79,7 +95,8 @@ void BlockWork::moved(double forwardBytes, double backwardBytes, double ops) {
   launch(work.backward, 2 * ops);
 }
 
-void BlockWork::tensorCollective(double forward, double backward) {
+void BlockWork::tensorCollective(double forward, double backward,
+                                 double gradientGemm) {
   if (plan.tp == 1)
     return;
   double beside = plan.sequenceParallel ? times.software().tensor_overlap() : 0;
@@ -91,4 +108,7 @@ void BlockWork::tensorCollective(double forward, double backward) {
   };
   add(work.forward, forward);
   add(work.backward, backward);
+  if (!plan.sequenceParallel)
+    work.backward.tensor -= std::min(
+        backward * seconds, times.software().weight_overlap() * gradientGemm);
 }

@@ -37,7 +37,10 @@ protected:
   /// What brings a row-parallel GEMM's sums together, forward, and the gradient
   /// of a column-parallel one's input, backward.
   /// Of what a block makes and, backward, of what it reads; a share of each.
-  void tensorCollective(double forward = 1, double backward = 1);
+  /// `gradientGemm`: seconds of the one that makes the gradient of the weights
+  /// that read it, which runs beside its sum (software.weight_overlap).
+  void tensorCollective(double forward = 1, double backward = 1,
+                        double gradientGemm = 0);
   /// `ops` kernels of a pass: what their launches take, here and there.
   void launch(Work &pass, double ops) const {
     pass.gaps += ops * times.software().kernel_seconds();

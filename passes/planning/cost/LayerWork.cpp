@@ -25,7 +25,7 @@ public:
   /// together.
   void attentionBlock(const LayerKind &kind, bool ends = true);
   void resultNorm();
-  void secondCollective();
+  void secondCollective(double gradientGemm);
   void denseBlock(double ffn);
   /// All of it but its last GEMM, and what brings that one's sums together.
   void denseInside(double ffn);
@@ -149,14 +149,14 @@ void LayerPricer::unfusedAttention(double span) {
   backward.attention = 2 * seconds + times.memory(6.5 * bytes);
   launch(forward, 5);
   launch(backward, 9);
-  // Megatron's fused softmax takes heads in fours; of other numbers it widens,
-  // scales, masks, sums and narrows in kernels of their own
+  // Megatron's fused softmax takes heads in fours; of other numbers it makes a
+  // mask, widens, scales, fills, sums and narrows in kernels of their own
   // (megatron/fused_kernels, FusedScaleMaskSoftmax.is_kernel_available).
   if (!compiled && std::fmod(heads, 4) != 0) {
     forward.attention += times.memory(11 * bytes);
     backward.attention += times.memory(11 * bytes);
-    launch(forward, 6);
-    launch(backward, 6);
+    launch(forward, 10);
+    launch(backward, 10);
   }
   work.forward += forward;
   work.backward += backward;
@@ -225,7 +225,7 @@ void LayerPricer::attentionBlock(const LayerKind &kind, bool ends) {
   quantize({tokens * (hidden + q), 2}, {tokens * (q + 2 * kv + hidden), 4},
            {hidden * (2 * q + 2 * kv), 4});
   if (ends)
-    tensorCollective();
+    tensorCollective(1, 1, times.gemm({tokens, q + 2 * kv, hidden}));
   // Norm: reads and writes. Bias, dropout and residual: two reads, one write
   // and a mask. Biases, transposes or rotary: the heads, read and written.
   double row = element * whole * hidden,
@@ -249,21 +249,22 @@ void LayerPricer::denseBlock(double ffn) {
   gemm({tokens, hidden, ffn / tp});
   quantize({tokens * ffn / tp, 1}, {tokens * hidden, 1},
            {hidden * ffn / tp, 1});
-  secondCollective();
+  double up = model.gated ? 2 * ffn : ffn;
+  secondCollective(times.gemm({tokens, up / tp, hidden}));
   resultNorm();
 }
 
 /// Of the second block of a layer. Blocks side by side form the sum of both at
 /// once, unless dropout lies between; so do their gradients, if they read the
 /// same. With sequence parallelism half of it gathers what they read.
-void LayerPricer::secondCollective() {
+void LayerPricer::secondCollective(double gradientGemm) {
   if (!model.parallelBranches || model.dropout)
-    return tensorCollective();
+    return tensorCollective(1, 1, gradientGemm);
   double reads = model.oneNorm ? 0 : 1;
   if (plan.sequenceParallel)
     tensorCollective(0.5 * reads, 0.5 * reads);
   else
-    tensorCollective(0, reads);
+    tensorCollective(0, reads, gradientGemm);
 }
 
 void LayerPricer::denseInside(double ffn) {
@@ -392,8 +393,8 @@ void LayerPricer::head() {
   wideGemm({tokens, vocab, hidden});
   // The loss works in 32 bits: the logits are widened, their largest, the sum
   // of exponentials and the label's are found, and the gradient written.
-  double logits = 4 * tokens * vocab;
-  moved(2 * row + 6 * logits, 4 * row + 3 * logits, 10);
+  double logits = times.software().loss_bytes() / 3 * tokens * vocab;
+  moved(2 * row + 2 * logits, 4 * row + logits, 10);
   if (model.cappedLogits)
     moved(2 * element * tokens * vocab, 3 * element * tokens * vocab, 1);
   tensorCollective();

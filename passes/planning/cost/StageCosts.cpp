@@ -72,9 +72,14 @@ PartWork planning::partWork(const CostProblem &problem,
   const ModelShape &model = problem.model;
   cluster::System system = problem.system;
   // Programs that Hocket compiles have few of a layer's collectives beside its
-  // GEMMs.
-  if (problem.compiled)
-    system.mutable_software()->set_tensor_overlap(0);
+  // GEMMs, and are launched as graphs.
+  if (problem.compiled) {
+    cluster::Software &software = *system.mutable_software();
+    software.set_tensor_overlap(0);
+    software.clear_weight_overlap();
+    software.clear_loss_bytes();
+    software.clear_tensor_straggling();
+  }
   cluster::OpTimes times(system, problem.step.elementBits);
   PartWork parts;
   RecomputeModules again = plan.modulesAgain(problem.compiled);

@@ -138,6 +138,11 @@ TEST(OpTimes, CollectivesFollowTheirAlgorithms) {
   double tree = 2 * 10 * system.network().latency();
   EXPECT_NEAR(times.allReduce(1, {1024, 8}), tree, 1e-7);
   EXPECT_LT(times.transfer(bytes, {2, 1}), times.transfer(bytes, {2, 8}));
+  // What a link takes to start is paid once, whatever the algorithm.
+  double sum = times.allReduce(bytes, {8, 1}), one = times.transfer(1, {2, 1});
+  system.mutable_node_link()->set_start(1e-3);
+  EXPECT_NEAR(times.allReduce(bytes, {8, 1}) - sum, 1e-3, 1e-9);
+  EXPECT_NEAR(times.transfer(1, {2, 1}) - one, 1e-3, 1e-9);
 }
 
 TEST(OpTimes, GemmsReachLessWhenThin) {

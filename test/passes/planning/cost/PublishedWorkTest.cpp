@@ -191,5 +191,71 @@ TEST(StepCost, PublishedExpertsCostWhatIsSaid) {
   EXPECT_EQ(work().forward.device(), compiled.device());
 }
 
+/// The norm of what the host and the device take: 3 and 4 are 5 in squares.
+TEST(Work, StragglingRanksWaitWhereHostAndDeviceAreAlike) {
+  Work work;
+  work.gemms = 1, work.memory = 2, work.host = 4;
+  EXPECT_EQ(work.seconds(), 4);
+  work.straggling = 0.5;
+  EXPECT_NEAR(work.seconds(), 5, 1e-12);
+  EXPECT_NEAR((work * 2).seconds(), 10, 1e-12);
+  work.host = 0;
+  EXPECT_EQ(work.seconds(), 3);
+  CostProblem problem = problemOn("a100", 8, gpt(4, 2048, 16), 64);
+  double of = problem.system.software().tensor_straggling();
+  EXPECT_GT(of, 0);
+  for (auto [plan, halvings] : {std::pair("dp=8", 0), {"dp=1,tp=8", 3}})
+    EXPECT_NEAR(
+        partWork(problem, *parsePlan(plan)).layers[0].backward.straggling,
+        of * halvings, 1e-12);
+}
+
+/// Of a layer's two sums backward only what is longer than the GEMM of the
+/// weights' gradient beside it.
+TEST(TensorParallelism, SumsRunBesideWeightsGradients) {
+  CostProblem problem = problemOn("a100", 8, gpt(4, 2048, 16), 64);
+  problem.step.sequence = 1024;
+  ParallelPlan plan = *parsePlan("dp=1,tp=8,mbs=2");
+  PassWork layer = partWork(problem, plan).layers[0];
+  cluster::OpTimes times(problem.system, 16);
+  double sum = times.allReduce(2.0 * 2048 * 2048, {8, 1});
+  double query = times.gemm({2048, 3 * 256, 2048}),
+         up = times.gemm({2048, 1024, 2048});
+  ASSERT_GT(sum, up);
+  EXPECT_NEAR(layer.forward.tensor, 2 * sum, 1e-12);
+  EXPECT_NEAR(layer.backward.tensor, 2 * sum - query - up, 1e-12);
+  problem.compiled = true;
+  EXPECT_NEAR(partWork(problem, plan).layers[0].backward.tensor, 2 * sum,
+              1e-12);
+}
+
+TEST(StepCost, GradientsOfOneNodeAreSummedBesideTheBackwardPass) {
+  CostProblem problem = problemOn("a100", 8, gpt(4, 2048, 16), 64);
+  auto data = [&](int64_t devices) {
+    problem.devices = devices;
+    ParallelPlan plan = *parsePlan("mbs=4");
+    plan.dp = devices;
+    return (*priceStep(problem, plan))[TimeItem::Data];
+  };
+  EXPECT_EQ(data(8), 0);
+  EXPECT_GT(data(16), 0);
+}
+
+TEST(Loss, MovesItsBytesOfALogit) {
+  CostProblem problem = problemOn("a100", 1, gpt(4, 2048, 16), 64);
+  ParallelPlan plan = *parsePlan("mbs=2");
+  auto moved = [&](double bytes) {
+    problem.system.mutable_software()->set_loss_bytes(bytes);
+    PassWork work = partWork(problem, plan).output;
+    return std::pair(work.forward.memory, work.backward.memory);
+  };
+  auto [forward, backward] = moved(30);
+  auto [more, moreBackward] = moved(60);
+  double logits = 2.0 * double(problem.step.sequence) * 51200;
+  cluster::OpTimes times(problem.system, 16);
+  EXPECT_NEAR(more - forward, times.memory(20 * logits), 1e-9);
+  EXPECT_NEAR(moreBackward - backward, times.memory(10 * logits), 1e-9);
+}
+
 } // namespace
 } // namespace hocket::planning
