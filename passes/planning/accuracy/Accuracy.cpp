@@ -207,8 +207,7 @@ planning::predictRows(const std::vector<ThroughputRow> &rows,
       continue;
     }
     prediction.heldOut = turns[predictions.size() - 1] % 2 == 1;
-    prediction.row.problem.system =
-        cluster::systemAtRelease(*system, row.release);
+    prediction.row.problem.system = systemOfRow(row, *system);
     completePlan(prediction.row);
     StatusOr<double> value = predictRow(prediction.row);
     if (value.ok())

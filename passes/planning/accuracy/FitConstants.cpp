@@ -173,8 +173,7 @@ public:
     bool heldOut = false;
 
     void describe(const Systems &systems) {
-      row.problem.system =
-          cluster::systemAtRelease(systems[system], row.release);
+      row.problem.system = systemOfRow(row, systems[system]);
     }
     double seconds(const Systems &systems) {
       describe(systems);

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/planning/accuracy/ThroughputFile.h"
+#include "passes/planning/accuracy/RowNumbers.h"
 
 #include <algorithm>
 #include <array>
@@ -188,16 +188,6 @@ constexpr std::string_view makers[] = {"META", "NVIDIA", "OPENAI", "MISTRALAI",
                                        "MOONSHOTAI"};
 constexpr std::string_view versions[] = {"INSTRUCT", "BASE", "CHAT", "HF"};
 
-/// Letters and digits in capitals, up to what is in brackets, without folders.
-std::string letters(const std::string &name) {
-  std::string kept;
-  std::string text = name.substr(0, name.find('('));
-  for (char c : text.substr(text.rfind('/') + 1))
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      kept += char(std::toupper(static_cast<unsigned char>(c)));
-  return kept;
-}
-
 bool isSpelled(const KnownModel &model, std::string_view name) {
   const auto &[own, size] = model.spelling;
   return name.starts_with(own) &&
@@ -222,9 +212,18 @@ const KnownModel *find(std::string_view name) {
 
 } // namespace
 
+std::string planning::modelLetters(const std::string &name) {
+  std::string kept;
+  std::string text = name.substr(0, name.find('('));
+  for (char c : text.substr(text.rfind('/') + 1))
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      kept += char(std::toupper(static_cast<unsigned char>(c)));
+  return kept;
+}
+
 std::optional<ModelShape> planning::publishedModel(const std::string &name,
                                                    std::string &why) {
-  const KnownModel *known = find(letters(name));
+  const KnownModel *known = find(modelLetters(name));
   if (!known) {
     why = "the sizes of " + name + " are not known";
     return std::nullopt;

@@ -227,6 +227,7 @@ Status planning::readPublished(RowNumbers &cells, ThroughputRow row,
   HOCKET_RETURN_IF_ERROR(readModel(cells, row));
   row.release = releaseOf(cells, row.problem.model);
   readPlan(cells, row);
+  applyRecipe(cells, row.release, row);
   HOCKET_RETURN_IF_ERROR(cells.status());
   row.group = publishedGroup(row);
   if (row.skipped.empty() && !cells.has("gpus"))

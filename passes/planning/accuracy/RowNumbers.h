@@ -43,6 +43,15 @@ private:
 ModelShape megatronGpt(int64_t layers, int64_t hidden, int64_t heads,
                        int64_t sequence);
 
+/// Letters and digits of a model's name in capitals, up to what is in brackets,
+/// without folders: "QWEN330BA3B".
+std::string modelLetters(const std::string &name);
+
+/// Fills in what rows of Megatron-Bridge leave to the recipes of their models,
+/// systems and releases.
+void applyRecipe(const RowNumbers &cells, const std::string &release,
+                 ThroughputRow &row);
+
 /// Reads one line of the published layout into `rows`, after those that stand
 /// above it: none, one, or one for each part of memory that it names.
 Status readPublished(RowNumbers &cells, ThroughputRow row,

@@ -42,6 +42,26 @@ StatusOr<std::vector<TableRow>> readTable(const std::string &file,
 /// What a row's number is.
 enum class Quantity : uint8_t { Seconds, Gibibytes, Percent };
 
+/// What a run captured in CUDA graphs; OfRelease: what its release did.
+enum class Graphs : uint8_t { OfRelease, None, Parts };
+
+/// How tokens went to experts: once for each expert, also beside computation,
+/// or once to each rank and beside it.
+enum class Exchange : uint8_t {
+  OfRelease,
+  AllToAll,
+  Overlapped,
+  OnceOverlapped
+};
+
+/// What a published run's recipe has that its release alone does not tell.
+struct RowRecipe {
+  Graphs graphs = Graphs::OfRelease;
+  Exchange exchange = Exchange::OfRelease;
+  bool fixedSizes = false; ///< Experts have room for as many tokens each.
+  bool wholeExpertsAgain = false; ///< As cluster.proto has it.
+};
+
 struct ThroughputRow {
   int64_t line = 1;    ///< In the file.
   std::string group;   ///< "multi-node A100", "published H100 dense", ...
@@ -52,6 +72,7 @@ struct ThroughputRow {
   CostProblem problem;
   std::string systemName;
   std::string release; ///< Of the software, as "26.04.01"; empty: the newest.
+  RowRecipe recipe;
   ParallelPlan plan;
   /// Choices that the row does not tell; the fastest that fits is taken.
   bool anyMicroBatch = false;
@@ -63,6 +84,10 @@ struct ThroughputRow {
   /// Of Gibibytes and Percent: which part of memory.
   std::string part;
 };
+
+/// `system` with the software of the row.
+cluster::System systemOfRow(const ThroughputRow &row,
+                            const cluster::System &system);
 
 /// Rows of a table in either layout.
 StatusOr<std::vector<ThroughputRow>> readThroughput(const std::string &file,

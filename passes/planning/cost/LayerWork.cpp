@@ -494,6 +494,12 @@ Work planning::modulesWork(const ModelShape &model, const StepShape &all,
   LayerPricer pricer(model, step, plan, times, false);
   pricer.modules(modules, kind);
   work += pricer.result().forward;
+  if (!compiled && times.software().whole_experts_again() && kind.experts &&
+      modules.has(RecomputeModule::Moe)) {
+    LayerPricer experts(model, step, plan, times, false);
+    experts.expertBlock();
+    work += experts.result().forward;
+  }
   return work;
 }
 

@@ -352,6 +352,43 @@ TEST(FitConstants, FindsThoseOfSystemsAndReleases) {
               fit->systems[i].software().SerializeAsString());
 }
 
+/// What rows of Megatron-Bridge leave to their recipes; of another set,
+/// nothing.
+TEST(ThroughputFile, RowsHaveTheirRecipes) {
+  auto rows = readThroughput(
+      "t.csv",
+      "set,model,system,gpus,precision,seq,gbs,mbs,tp,pp,ep,iter_time_s,"
+      "tflops_per_gpu,notes\n"
+      "Bridge-26.04,Nemotron_3_Super,GB200,64,MXFP8,8192,512,1,2,1,64,9,,\n"
+      "zoo,Nemotron_3_Super,GB200,64,MXFP8,8192,512,1,2,1,64,9,,\n"
+      "Bridge-26.02,Qwen3_235B_a22B,B300,256,MXFP8,4096,8192,1,1,8,8,9,,\n"
+      "Bridge-26.02,Qwen3_235B_a22B,GB300,256,MXFP8,4096,8192,1,1,8,8,9,,\n"
+      "Bridge-25.09,Qwen3_30B_a3B (tokendrop),B200,8,FP8,4096,512,1,1,1,8,9,,"
+      "\n");
+  ASSERT_TRUE(rows.ok()) << rows.status().message();
+  ASSERT_EQ(rows->size(), 5u);
+  auto software = [&](size_t row) {
+    const ThroughputRow &one = (*rows)[row];
+    return systemOfRow(one, *cluster::systemNamed(one.systemName)).software();
+  };
+  EXPECT_EQ((*rows)[0].plan.recompute, Recompute::Selective);
+  EXPECT_TRUE((*rows)[0].plan.modules.has(RecomputeModule::Moe));
+  EXPECT_TRUE(software(0).whole_experts_again());
+  EXPECT_EQ((*rows)[1].plan.recompute, Recompute::None);
+  EXPECT_FALSE(software(1).whole_experts_again());
+  // All-to-all, and no graphs: launches as before 26, the rest as of 26.02.
+  cluster::System b300 = *cluster::systemNamed("b300");
+  const cluster::Software oldest =
+      cluster::systemAtRelease(b300, "25").software();
+  EXPECT_FALSE(software(2).dispatch_once());
+  EXPECT_EQ(software(2).expert_overlap(), oldest.expert_overlap());
+  EXPECT_EQ(software(2).host_op_seconds(), oldest.host_op_seconds());
+  EXPECT_EQ(software(2).expert_gemm(),
+            cluster::systemAtRelease(b300, "26.02").software().expert_gemm());
+  EXPECT_TRUE(software(3).dispatch_once());
+  EXPECT_EQ(software(4).expert_host_seconds(), 0);
+}
+
 /// Rows that differ in release or batch alone take one turn.
 TEST(Accuracy, ConfigurationsTakeTurns) {
   std::vector<ThroughputRow> rows =

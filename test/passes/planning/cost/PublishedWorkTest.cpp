@@ -257,5 +257,22 @@ TEST(Loss, MovesItsBytesOfALogit) {
   EXPECT_NEAR(moreBackward - backward, times.memory(10 * logits), 1e-9);
 }
 
+/// Megatron-Core's module moe makes a block again with its exchanges.
+TEST(Recompute, WholeExpertsAreMadeAgainWithTheirExchanges) {
+  CostProblem problem = problemOn("h100", 16, gpt(4, 2048, 16), 64);
+  problem.model.experts = 64;
+  problem.model.topK = 8;
+  problem.model.expertFfn = 768;
+  ParallelPlan plan =
+      *parsePlan("dp=16,ep=8,mbs=1,recompute=selective,modules=moe");
+  Work some = partWork(problem, plan).layers.back().again;
+  EXPECT_EQ(some.expert, 0);
+  problem.system.mutable_software()->set_whole_experts_again(true);
+  Work all = partWork(problem, plan).layers.back().again;
+  PassWork layer = partWork(problem, plan).layers.back();
+  EXPECT_NEAR(all.expert, layer.forward.expert, 1e-12);
+  EXPECT_GT(all.gemms, some.gemms);
+}
+
 } // namespace
 } // namespace hocket::planning
