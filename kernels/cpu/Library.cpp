@@ -13,6 +13,7 @@
 #include "kernels/cpu/Gemm.h"
 #include "kernels/cpu/GlobalNorm.h"
 #include "kernels/cpu/LibraryCalls.h"
+#include "kernels/cpu/PlacedRows.h"
 #include "kernels/cpu/QuantizeBlocks.h"
 #include "kernels/cpu/Rope.h"
 #include "kernels/cpu/Router.h"
@@ -82,6 +83,9 @@ constexpr Row table[] = {
     {"embedding_shard", runs<embedding, embeddingArguments>},
     {"embedding_gradient_shard",
      runs<embeddingGradient, embeddingGradientArguments>},
+    {"place_rows", runs<placeRows, placeRowsArguments>},
+    {"placed_rows_gradient",
+     runs<placedRowsGradient, placedRowsGradientArguments>},
     {"pad_rows", runPadRows},
     {"accumulate", runAccumulate},
     {"rope_table", runs<ropeTable, ropeTableArguments>},

@@ -28,6 +28,7 @@ enum class Fault : unsigned {
   CachePlace, ///< a token's row, position or page does not exist
   StatePlace, ///< a token's row does not exist, or it is not its next token
   CacheCopy,  ///< a cache is not written where it is read
+  PlacedRow,  ///< that stands for a token is not one of its sequence's
   End
 };
 

@@ -38,6 +38,24 @@ EmbeddingGradientArguments embeddingGradientArguments(const LibraryCall &call) {
           shard ? call.scalars[0] : 0};
 }
 
+static PlacedRowsShape placedRowsShape(Integers n) {
+  return {n[1], n[2], n[3], n[4]};
+}
+
+PlaceRowsArguments placeRowsArguments(const LibraryCall &call) {
+  DType type = typeOf(call.integers[0]);
+  return {placedRowsShape(call.integers), ids(call, 1), view(call, 2, type),
+          call.integers[5] != 0 ? view(call, 3, type) : View(),
+          view(call, 0, type)};
+}
+
+PlacedRowsGradientArguments
+placedRowsGradientArguments(const LibraryCall &call) {
+  DType type = typeOf(call.integers[0]);
+  return {placedRowsShape(call.integers), ids(call, 1), view(call, 2, type),
+          view(call, 0, type)};
+}
+
 RopeTableArguments ropeTableArguments(const LibraryCall &call) {
   Integers n = call.integers;
   RopeTableArguments args{n[0], n[1], call.floats.data(),

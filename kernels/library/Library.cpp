@@ -18,6 +18,8 @@ static constexpr LibraryOp table[] = {
     {"embedding_gradient", 3, 3, 0, 0b100, true, embeddingGradientSizes},
     {"embedding_shard", 3, 3, 1, 0b100, false, embeddingSizes},
     {"embedding_gradient_shard", 3, 3, 1, 0b100, true, embeddingGradientSizes},
+    {"place_rows", 3, 4, 0, 0b1, false, placeRowsSizes},
+    {"placed_rows_gradient", 3, 3, 0, 0b1, false, placedRowsGradientSizes},
     {"pad_rows", 2, 2, 0, 0b10, false, padRowsSizes},
     {"accumulate", 2, 2, 0, 0b10, true, accumulateSizes},
     {"rope_table", 1, 1, 0, 0b1, false, ropeTableSizes},

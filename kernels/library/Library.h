@@ -17,6 +17,12 @@
 ///                     integers: dy dtype, T, V, H; accumulates
 /// embedding_shard     as embedding, of a shard of a table; scalars: first row
 /// embedding_gradient_shard  as embedding_gradient; scalars: first row
+/// place_rows          buffers: out[B, S, H] (out), rows i32[B, S],
+///                     x[B, S, H], source[B, R, H] (may be left out: zeros)
+///                     integers: dtype, B, S, R, H, 1 with a source, else 0
+///                     (kernels/reference/PlacedRows.h)
+/// placed_rows_gradient  buffers: dsource[B, R, H] (out), rows i32[B, S],
+///                     dy[B, S, H]; integers: dtype, B, S, R, H
 /// pad_rows            buffers: x[m], y[n] (out): x, then zeros
 ///                     integers: dtype, m, n
 /// accumulate          buffers: x[n], y f32[n] (out): y = x, or y + x

@@ -20,6 +20,7 @@
 #include "kernels/reference/Embedding.h"
 #include "kernels/reference/Experts.h"
 #include "kernels/reference/GlobalNorm.h"
+#include "kernels/reference/PlacedRows.h"
 #include "kernels/reference/QuantizeBlocks.h"
 #include "kernels/reference/Rope.h"
 #include "kernels/reference/Router.h"
@@ -62,6 +63,9 @@ inline View f32(const LibraryCall &call, size_t i) {
 // for shards, both are read.
 EmbeddingArguments embeddingArguments(const LibraryCall &call);
 EmbeddingGradientArguments embeddingGradientArguments(const LibraryCall &call);
+PlaceRowsArguments placeRowsArguments(const LibraryCall &call);
+PlacedRowsGradientArguments
+placedRowsGradientArguments(const LibraryCall &call);
 RopeTableArguments ropeTableArguments(const LibraryCall &call);
 RopeArguments ropeArguments(const LibraryCall &call);
 QuantizeBlocksArguments quantizeBlocksArguments(const LibraryCall &call);

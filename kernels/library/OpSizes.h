@@ -77,6 +77,8 @@ struct Size {
 // RowSizes.cpp
 KernelError embeddingSizes(Integers n, Floats floats, Bytes bytes);
 KernelError embeddingGradientSizes(Integers n, Floats floats, Bytes bytes);
+KernelError placeRowsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError placedRowsGradientSizes(Integers n, Floats floats, Bytes bytes);
 KernelError padRowsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError accumulateSizes(Integers n, Floats floats, Bytes bytes);
 KernelError ropeTableSizes(Integers n, Floats floats, Bytes bytes);

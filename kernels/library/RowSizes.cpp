@@ -37,6 +37,45 @@ KernelError embeddingGradientSizes(Integers n, Floats floats, Bytes bytes) {
   return size.bad ? kDimension : nullptr;
 }
 
+/// Bytes of rows, of what is a row for each token, and of the sources.
+static KernelError placedSizes(Integers n, int64_t &rows, int64_t &tokens,
+                               int64_t &sources) {
+  if (!isFloating(n[0]))
+    return kDType;
+  Size size;
+  int64_t element = bytesOf(typeOf(n[0]));
+  rows = size(4, {n[1], n[2]});
+  tokens = size(element, {n[1], n[2], n[4]});
+  sources = size(element, {n[1], n[3], n[4]});
+  return size.bad || n[2] < 1 || n[3] < 1 ? kDimension : nullptr;
+}
+
+KernelError placeRowsSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 6, floats, 0))
+    return error;
+  int64_t rows = 0, tokens = 0, sources = 0;
+  if (KernelError error = placedSizes(n, rows, tokens, sources))
+    return error;
+  if (!isFlag(n[5]))
+    return kDimension;
+  if (bytes.size() != size_t(3 + n[5]))
+    return kCount;
+  bytes[0] = bytes[2] = tokens, bytes[1] = rows;
+  if (n[5] != 0)
+    bytes[3] = sources;
+  return nullptr;
+}
+
+KernelError placedRowsGradientSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 5, floats, 0))
+    return error;
+  int64_t rows = 0, tokens = 0, sources = 0;
+  if (KernelError error = placedSizes(n, rows, tokens, sources))
+    return error;
+  bytes[0] = sources, bytes[1] = rows, bytes[2] = tokens;
+  return nullptr;
+}
+
 KernelError padRowsSizes(Integers n, Floats floats, Bytes bytes) {
   if (KernelError error = checkCounts(n, 3, floats, 0))
     return error;

@@ -21,6 +21,7 @@ bool parseEpilogue(std::string_view name, Epilogue &epilogue) {
       {"relu", Epilogue::Relu},
       {"relu_squared", Epilogue::ReluSquared},
       {"tanh", Epilogue::Tanh},
+      {"quick_gelu", Epilogue::QuickGelu},
   };
   for (auto [known, value] : names)
     if (known == name) {
@@ -41,6 +42,8 @@ double reference::activate(Epilogue epilogue, double x) {
            (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
   case Epilogue::Silu:
     return x / (1 + std::exp(-x));
+  case Epilogue::QuickGelu:
+    return x / (1 + std::exp(-1.702 * x));
   case Epilogue::Relu:
     return x > 0 ? x : 0;
   case Epilogue::ReluSquared:
@@ -66,6 +69,10 @@ double reference::activationDerivative(Epilogue epilogue, double x) {
   case Epilogue::Silu: {
     double s = 1 / (1 + std::exp(-x));
     return s * (1 + x * (1 - s));
+  }
+  case Epilogue::QuickGelu: {
+    double s = 1 / (1 + std::exp(-1.702 * x));
+    return s * (1 + 1.702 * x * (1 - s));
   }
   case Epilogue::Relu:
     return x > 0 ? 1 : 0;

@@ -27,7 +27,8 @@
 namespace hocket::kernels {
 
 /// gelu(x) = x Phi(x); gelu_tanh is its tanh approximation (Hendrycks and
-/// Gimpel, 2016); silu(x) = x / (1 + exp(-x)); relu_squared is max(x, 0)^2.
+/// Gimpel, 2016) and quick_gelu(x) = x / (1 + exp(-1.702 x)) another (ibid.);
+/// silu(x) = x / (1 + exp(-x)); relu_squared is max(x, 0)^2.
 enum class Epilogue : int32_t {
   None,
   Gelu,
@@ -35,11 +36,12 @@ enum class Epilogue : int32_t {
   Silu,
   Relu,
   ReluSquared,
-  Tanh
+  Tanh,
+  QuickGelu
 };
 
-/// "" (or "none"), "gelu", "gelu_tanh", "silu", "relu", "relu_squared", "tanh";
-/// false if it is none of them.
+/// "" (or "none"), "gelu", "gelu_tanh", "silu", "relu", "relu_squared", "tanh",
+/// "quick_gelu"; false if it is none of them.
 [[nodiscard]] bool parseEpilogue(std::string_view name, Epilogue &epilogue);
 
 struct GemmArguments {

@@ -72,9 +72,10 @@ bool isOnlyRead(GemmOp gemm, RowsOp rows) {
 /// the second the first is times, if it is one.
 std::optional<kern::Epilogue> activationOf(RowsOp rows) {
   unsigned operands = rows.getInputs().size();
-  for (auto kind : {kern::Epilogue::Gelu, kern::Epilogue::GeluTanh,
-                    kern::Epilogue::Silu, kern::Epilogue::Relu,
-                    kern::Epilogue::ReluSquared, kern::Epilogue::Tanh})
+  for (auto kind :
+       {kern::Epilogue::Gelu, kern::Epilogue::GeluTanh, kern::Epilogue::Silu,
+        kern::Epilogue::Relu, kern::Epilogue::ReluSquared, kern::Epilogue::Tanh,
+        kern::Epilogue::QuickGelu})
     if (computes(rows, operands,
                  [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
                    if (operands == 1)

@@ -122,6 +122,8 @@ Scalar activation(Epilogue kind, Scalar x) {
     return (0.5 * x) * (1.0 + geluTanh(x));
   case Epilogue::Silu:
     return x / (1.0 + exp(-x));
+  case Epilogue::QuickGelu:
+    return x / (1.0 + exp(-1.702 * x));
   case Epilogue::Relu:
     return maximum(x, 0.0);
   case Epilogue::ReluSquared: {
@@ -150,6 +152,10 @@ Scalar activationDerivative(Epilogue kind, Scalar x) {
   case Epilogue::Silu: {
     Scalar s = sigmoid(x);
     return s * (1.0 + x * (1.0 - s));
+  }
+  case Epilogue::QuickGelu: {
+    Scalar s = sigmoid(1.702 * x);
+    return s * (1.0 + (1.702 * x) * (1.0 - s));
   }
   case Epilogue::Relu:
     return select(greater(x, 0.0), x.constant(1.0), x.constant(0.0));

@@ -44,6 +44,7 @@ def Step_Epilogue : Step_Enum<"Epilogue", "what follows a GEMM", [
   I32EnumAttrCase<"GeluTanh", 2, "gelu_tanh">,
   I32EnumAttrCase<"Silu", 3, "silu">, I32EnumAttrCase<"Relu", 4, "relu">,
   I32EnumAttrCase<"ReluSquared", 5, "relu_squared">,
-  I32EnumAttrCase<"Tanh", 6, "tanh">]>;
+  I32EnumAttrCase<"Tanh", 6, "tanh">,
+  I32EnumAttrCase<"QuickGelu", 7, "quick_gelu">]>;
 
 #endif

@@ -6,7 +6,8 @@
 ///
 /// \file
 /// `xf.stream` is on the argument of a layer's function that is the residual
-/// stream. The front end knows which, and passes must not guess by shapes.
+/// stream. The front end knows which, and passes must not guess by shapes. With
+/// "sequences" devices share out its sequences alone, and not their positions.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +20,17 @@ namespace hocket::xf {
 
 inline constexpr llvm::StringLiteral kStreamAttr = "xf.stream";
 
-inline void markStream(mlir::func::FuncOp function, unsigned i) {
-  function.setArgAttr(i, kStreamAttr,
-                      mlir::UnitAttr::get(function.getContext()));
+inline void markStream(mlir::func::FuncOp function, unsigned i,
+                       bool ofSequences = false) {
+  mlir::MLIRContext *context = function.getContext();
+  mlir::Attribute mark = mlir::UnitAttr::get(context);
+  if (ofSequences)
+    mark = mlir::StringAttr::get(context, "sequences");
+  function.setArgAttr(i, kStreamAttr, mark);
+}
+
+inline bool isStreamOfSequences(mlir::func::FuncOp function, unsigned i) {
+  return bool(function.getArgAttrOfType<mlir::StringAttr>(i, kStreamAttr));
 }
 
 inline bool isStream(mlir::func::FuncOp function, unsigned i) {

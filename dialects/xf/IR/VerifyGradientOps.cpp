@@ -148,6 +148,22 @@ LogicalResult GatherChoicesGradientOp::verify() {
   return checkQuestions(*this, getResult(), getGrad());
 }
 
+LogicalResult PlaceRowsGradientOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkPlacedRows(*this, getGrad(), getRows(), Value())))
+    return failure();
+  if (getSources() < 1 || getSources() > INT32_MAX)
+    return emitOpError("X124: ") << getSources() << " sources are no rows of a "
+                                 << "sequence";
+  return checkSameType(*this, 124, "result", getResult(), getGrad());
+}
+
+LogicalResult PlacedRowsGradientOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  return checkPlacedRows(*this, getGrad(), getRows(), getResult());
+}
+
 LogicalResult RowGateGradientOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkRowGate(*this, getInput(), getGate())) ||

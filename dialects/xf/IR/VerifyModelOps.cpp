@@ -377,6 +377,34 @@ LogicalResult GatherChoicesOp::verify() {
   return checkQuestions(*this, getInput(), getResult());
 }
 
+LogicalResult hocket::xf::checkPlacedRows(Operation *op, Value tokens,
+                                          Value rows, Value source) {
+  if (failed(checkRank(op, 124, "what has a row for each token", tokens, 3)) ||
+      failed(checkShape(op, 124, "rows", rows, shapeOf(tokens).drop_back())))
+    return failure();
+  if (!source)
+    return success();
+  if (failed(checkRank(op, 124, "source", source, 3)) ||
+      failed(checkElement(op, 124, "source", source, elementOf(tokens))))
+    return failure();
+  Shape from = shapeOf(source), to = shapeOf(tokens);
+  if (from[0] % to[0] != 0 || from[2] != to[2])
+    return op->emitOpError("X124: ")
+           << "source [" << from << "] has no rows of " << to[2] << " for "
+           << to[0] << " sequences, as many for each";
+  if (from[0] / to[0] > INT32_MAX / from[1])
+    return op->emitOpError("X124: the rows of a sequence have no 32-bit "
+                           "numbers");
+  return success();
+}
+
+LogicalResult PlaceRowsOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkPlacedRows(*this, getInput(), getRows(), getSource())))
+    return failure();
+  return checkSameType(*this, 124, "result", getResult(), getInput());
+}
+
 LogicalResult RowGateOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkRowGate(*this, getInput(), getGate())))

@@ -29,7 +29,8 @@ def Xf_ActivationKind : Xf_Enum<"ActivationKind", "which nonlinearity", [
   I32EnumAttrCase<"Silu", 2, "silu">,
   I32EnumAttrCase<"Relu", 3, "relu">,
   I32EnumAttrCase<"ReluSquared", 4, "relu_squared">,
-  I32EnumAttrCase<"Tanh", 5, "tanh">]>;
+  I32EnumAttrCase<"Tanh", 5, "tanh">,
+  I32EnumAttrCase<"QuickGelu", 6, "quick_gelu">]>;
 def Xf_ActivationKindAttr
     : EnumAttr<Xf_Dialect, Xf_ActivationKind, "activation_kind"> {
   let assemblyFormat = "`<` $value `>`";
@@ -83,7 +84,9 @@ def Xf_ParameterRole : Xf_Enum<"ParameterRole", "what a parameter does", [
   I32EnumAttrCase<"StateGroup", 20, "state_group">,
   I32EnumAttrCase<"StateOutput", 21, "state_output">,
   // Of each head and bucket of distances.
-  I32EnumAttrCase<"RelativePositions", 22, "relative_positions">]>;
+  I32EnumAttrCase<"RelativePositions", 22, "relative_positions">,
+  // What makes rows of an image's patches, as wide on every device.
+  I32EnumAttrCase<"Patches", 23, "patches">]>;
 def Xf_ParameterRoleAttr
     : EnumAttr<Xf_Dialect, Xf_ParameterRole, "parameter_role"> {
   let assemblyFormat = "`<` $value `>`";
@@ -100,7 +103,11 @@ def Xf_HostInput : Xf_Enum<"HostInput", "what the host gives a microbatch", [
   I32EnumAttrCase<"TokenTypes", 6, "token_types">,
   I32EnumAttrCase<"KeyCounts", 7, "key_counts">,
   I32EnumAttrCase<"SentenceLabels", 8, "sentence_labels">,
-  I32EnumAttrCase<"EncoderTokens", 9, "encoder_tokens">]>;
+  I32EnumAttrCase<"EncoderTokens", 9, "encoder_tokens">,
+  // Of each sequence the rows of its images, f32, one behind the other, and of
+  // each token which of the tower's rows stands there.
+  I32EnumAttrCase<"Pixels", 10, "pixels">,
+  I32EnumAttrCase<"ImageRows", 11, "image_rows">]>;
 def Xf_HostInputAttr : EnumAttr<Xf_Dialect, Xf_HostInput, "host_input"> {
   let assemblyFormat = "`<` $value `>`";
 }

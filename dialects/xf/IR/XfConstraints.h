@@ -77,6 +77,12 @@ mlir::LogicalResult checkRowGate(mlir::Operation *op, mlir::Value input,
 mlir::LogicalResult checkQuestions(mlir::Operation *op, mlir::Value narrow,
                                    mlir::Value wide);
 
+/// X124: `rows`, [B, S], say which of the rows of `source`, [B N, T, h], stand
+/// among those of `tokens`, [B, S, h], of the same element type. Without a
+/// source, of `tokens` alone.
+mlir::LogicalResult checkPlacedRows(mlir::Operation *op, mlir::Value tokens,
+                                    mlir::Value rows, mlir::Value source);
+
 /// The two 8-bit types.
 inline bool isF8(mlir::Type element) {
   return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(element);

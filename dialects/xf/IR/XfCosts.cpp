@@ -174,6 +174,8 @@ static double activationFlops(ActivationKind kind) {
     return 8;
   case ActivationKind::Silu:
     return 4;
+  case ActivationKind::QuickGelu:
+    return 5;
   case ActivationKind::Relu:
     return 1;
   case ActivationKind::ReluSquared:
@@ -200,6 +202,9 @@ OpCost GatedGradientOp::getCost() {
 }
 OpCost GatherChoicesOp::getCost() { return costOf(*this, 0); }
 OpCost GatherChoicesGradientOp::getCost() { return costOf(*this, 0); }
+OpCost PlaceRowsOp::getCost() { return costOf(*this, 0); }
+OpCost PlaceRowsGradientOp::getCost() { return costOf(*this, 0); }
+OpCost PlacedRowsGradientOp::getCost() { return costOf(*this, 0); }
 OpCost RowGateOp::getCost() { return elementwise(*this, getInput(), 1); }
 OpCost RowGateGradientOp::getCost() {
   return elementwise(*this, getInput(), 3);

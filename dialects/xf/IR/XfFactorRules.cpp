@@ -9,6 +9,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+#include <utility>
+
 using namespace mlir;
 using namespace hocket::xf;
 
@@ -124,12 +127,23 @@ FactorRule SumLeadingOp::getFactorRule() {
 
 /// One run of dims [i, iEnd) of the input and [j, jEnd) of the result that
 /// have the same product: where one side is a single dim, the other's dims are
-/// its factors; else nothing is known, and all stay whole.
+/// its factors; else the first dim of one may be a factor of that of the other,
+/// and what is behind stays whole.
 static void addRun(RuleBuilder &b, Shape input, Shape result,
                    TensorFactors &from, TensorFactors &to) {
   if (input.size() != 1 && result.size() != 1) {
-    llvm::append_range(from, b.fresh(input, FactorKind::Whole));
-    llvm::append_range(to, b.fresh(result, FactorKind::Whole));
+    int64_t least = std::min(input[0], result[0]);
+    bool shares = std::max(input[0], result[0]) % least == 0;
+    int64_t first = shares ? b.rule.add(least) : 0;
+    for (auto [shape, dims] : {std::pair{input, &from}, {result, &to}}) {
+      DimFactors front;
+      if (shares)
+        front.push_back(first);
+      if (int64_t rest = shares ? shape[0] / least : shape[0]; rest > 1)
+        front.push_back(b.whole(rest));
+      dims->push_back(front);
+      llvm::append_range(*dims, b.fresh(shape.drop_front(), FactorKind::Whole));
+    }
     return;
   }
   TensorFactors parts = b.fresh(input.size() == 1 ? result : input);
@@ -294,6 +308,50 @@ FactorRule GatherChoicesOp::getFactorRule() {
 }
 FactorRule GatherChoicesGradientOp::getFactorRule() {
   return choicesRule(getGrad(), getResult());
+}
+
+namespace {
+/// The factors of tokens and of what stands for some of them: sequence,
+/// position, channel; block of a sequence, row of a block.
+struct PlacedFactors {
+  TensorFactors tokens, rows, source;
+};
+} // namespace
+
+/// `shared` is the kind of what the gradient of a source sums over. Devices
+/// that share the tokens of a sequence have all of its sources.
+static PlacedFactors placedFactors(RuleBuilder &b, Value tokens, Value source,
+                                   FactorKind shared) {
+  Shape to = shapeOf(tokens), from = shapeOf(source);
+  int64_t sequence = b.rule.add(to[0]), position = b.rule.add(to[1], shared);
+  int64_t channel = b.rule.add(to[2]);
+  return {
+      {{sequence}, {position}, {channel}},
+      {{sequence}, {position}},
+      {{sequence, b.whole(from[0] / to[0])}, {b.whole(from[1])}, {channel}}};
+}
+
+FactorRule PlaceRowsOp::getFactorRule() {
+  RuleBuilder b;
+  PlacedFactors f =
+      placedFactors(b, getInput(), getSource(), FactorKind::Parallel);
+  return b.operand(f.tokens)
+      .operand(f.rows)
+      .operand(f.source)
+      .result(f.tokens)
+      .rule;
+}
+FactorRule PlaceRowsGradientOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors tokens = b.fresh(shapeOf(getGrad()));
+  TensorFactors rows{tokens[0], tokens[1]};
+  return b.operand(tokens).operand(rows).result(tokens).rule;
+}
+FactorRule PlacedRowsGradientOp::getFactorRule() {
+  RuleBuilder b;
+  PlacedFactors f =
+      placedFactors(b, getGrad(), getResult(), FactorKind::Reduced);
+  return b.operand(f.tokens).operand(f.rows).result(f.source).rule;
 }
 
 FactorRule NormGradientOp::getFactorRule() {

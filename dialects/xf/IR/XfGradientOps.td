@@ -25,10 +25,10 @@ def Xf_EmbeddingGradientOp : Xf_Op<"embedding_gradient"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_PadRowsOp : Xf_Op<"pad_rows"> {
+def Xf_PadRowsOp : Xf_ModelOp<"pad_rows"> {
   let summary = "zeros after the last row";
   let description = [{
-    The gradient of `xf.prefix`: `input`, then rows of zeros.
+    `input`, then rows of zeros: the gradient of `xf.prefix`, as that is of it.
 
     ```mlir
     %dw = xf.pad_rows %dp : (tensor<256x64xf32>) -> tensor<1024x64xf32>
@@ -217,6 +217,37 @@ def Xf_GatherChoicesGradientOp : Xf_Op<"gather_choices_gradient"> {
     ```
   }];
   let arguments = (ins Xf_Tensor:$grad);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_PlaceRowsGradientOp : Xf_Op<"place_rows_gradient"> {
+  let summary = "gradient of tokens of which others have taken the place";
+  let description = [{
+    `result[b, s] = grad[b, s]` where `rows` is negative, and 0 elsewhere. There are
+    `sources` rows for each sequence.
+
+    ```mlir
+    %dx = xf.place_rows_gradient %dy, %r {sources = 34 : i64} : (tensor<4x256x64xf32>, tensor<4x256xi32>) -> tensor<4x256x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Ids:$rows,
+                       I64Attr:$sources);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_PlacedRowsGradientOp : Xf_Op<"placed_rows_gradient"> {
+  let summary = "gradient of rows that stand for tokens";
+  let description = [{
+    `result[b N + r / T, r % T] = sum over rows[b, s] == r of grad[b, s]`, in order
+    of `s`: of the source of `xf.place_rows`.
+
+    ```mlir
+    %ds = xf.placed_rows_gradient %dy, %r : (tensor<4x256x64xf32>, tensor<4x256xi32>) -> tensor<8x17x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Ids:$rows);
   let results = (outs Xf_Tensor:$result);
 }
 

@@ -48,6 +48,12 @@ SmallVector<Value> PrefixOp::buildGradient(OpBuilder &builder,
   return {builder.create<PadRowsOp>(getLoc(), type, grads[0])};
 }
 
+SmallVector<Value> PadRowsOp::buildGradient(OpBuilder &builder,
+                                            ValueRange grads) {
+  auto type = RankedTensorType::get(shapeOf(getInput()), elementOf(grads[0]));
+  return {builder.create<PrefixOp>(getLoc(), type, grads[0])};
+}
+
 /// `grad` in the 8 bits of gradients, which have more exponents than others
 /// (arXiv 2209.05433), and its scale.
 static std::pair<Value, Value> quantizedGradient(OpBuilder &builder,
@@ -280,6 +286,19 @@ SmallVector<Value> GatherChoicesOp::buildGradient(OpBuilder &builder,
   return {builder.create<GatherChoicesGradientOp>(
       getLoc(), getInput().getType(),
       matching(builder, grads[0], getResult()))};
+}
+
+SmallVector<Value> PlaceRowsOp::buildGradient(OpBuilder &builder,
+                                              ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  Shape source = shapeOf(getSource());
+  int64_t sources = source[0] / shapeOf(getInput())[0] * source[1];
+  return {builder.create<PlaceRowsGradientOp>(
+              getLoc(), getInput().getType(), grad, getRows(),
+              builder.getI64IntegerAttr(sources)),
+          Value(),
+          builder.create<PlacedRowsGradientOp>(getLoc(), getSource().getType(),
+                                               grad, getRows())};
 }
 
 SmallVector<Value> RowGateOp::buildGradient(OpBuilder &builder,

@@ -238,7 +238,8 @@ def Xf_ActivationOp : Xf_ModelOp<"activation"> {
   let summary = "an elementwise nonlinearity";
   let description = [{
     `gelu` is `x/2 (1 + erf(x / sqrt 2))`, `gelu_tanh` its tanh form (arXiv
-    1606.08415), `relu_squared` is `max(x, 0)^2` (arXiv 2109.08668), `tanh` is its name.
+    1606.08415), `quick_gelu` is `x / (1 + exp(-1.702 x))` (CLIP, ibid.),
+    `relu_squared` is `max(x, 0)^2` (arXiv 2109.08668), `tanh` is its name.
 
     ```mlir
     %y = xf.activation %x {kind = #xf.activation_kind<gelu>} : (tensor<4x64xf32>) -> tensor<4x64xf32>
@@ -308,6 +309,25 @@ def Xf_GatherChoicesOp : Xf_ModelOp<"gather_choices"> {
     ```
   }];
   let arguments = (ins Xf_Tensor:$input);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_PlaceRowsOp : Xf_ModelOp<"place_rows"> {
+  let summary = "rows of others in the place of tokens";
+  let description = [{
+    `source` has N blocks of T rows for each sequence, N T in all. Where `rows` is
+    negative a token stays as it is; else it is that row of its sequence's:
+    `result[b, s] = rows[b, s] < 0 ? input[b, s] : source[b N + r / T, r % T]` with
+    `r = rows[b, s]`, which the runtime reports if there is no such row. So rows of
+    images stand where a text has placeholders.
+
+    ```mlir
+    %y = xf.place_rows %x, %r, %s : (tensor<4x256x64xf32>, tensor<4x256xi32>, tensor<8x17x64xf32>) -> tensor<4x256x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Xf_Ids:$rows,
+                       Xf_Tensor:$source);
   let results = (outs Xf_Tensor:$result);
 }
 

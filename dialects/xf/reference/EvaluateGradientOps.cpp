@@ -260,6 +260,38 @@ LogicalResult GatherChoicesGradientOp::evaluate(EvaluationContext &,
   return success();
 }
 
+LogicalResult PlaceRowsGradientOp::evaluate(EvaluationContext &,
+                                            Tensors operands,
+                                            Results &results) {
+  ReferenceTensor result = operands[0];
+  int64_t width = result.dim(2);
+  for (int64_t i = 0; i < result.size(); ++i)
+    if (operands[1][i / width] >= 0)
+      result[i] = 0;
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult PlacedRowsGradientOp::evaluate(EvaluationContext &,
+                                             Tensors operands,
+                                             Results &results) {
+  const ReferenceTensor &grad = operands[0], &rows = operands[1];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t positions = rows.dim(1), width = grad.dim(2);
+  int64_t sources = result.size() / width / rows.dim(0);
+  for (int64_t t = 0; t < rows.size(); ++t) {
+    auto row = static_cast<int64_t>(rows[t]);
+    if (row >= sources)
+      return emitOpError("is given the row ")
+             << row << " of " << sources << " of a sequence";
+    for (int64_t h = 0; row >= 0 && h < width; ++h)
+      result[(t / positions * sources + row) * width + h] +=
+          grad[t * width + h];
+  }
+  results.push_back(std::move(result));
+  return success();
+}
+
 LogicalResult RowGateGradientOp::evaluate(EvaluationContext &, Tensors operands,
                                           Results &results) {
   ReferenceTensor input = operands[0], gate = operands[2];

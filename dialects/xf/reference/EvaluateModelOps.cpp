@@ -198,6 +198,25 @@ LogicalResult GatherChoicesOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
+LogicalResult PlaceRowsOp::evaluate(EvaluationContext &, Tensors operands,
+                                    Results &results) {
+  const ReferenceTensor &rows = operands[1], &source = operands[2];
+  ReferenceTensor result = operands[0];
+  int64_t positions = rows.dim(1), width = result.dim(2);
+  int64_t sources = source.size() / width / rows.dim(0);
+  for (int64_t t = 0; t < rows.size(); ++t) {
+    auto row = static_cast<int64_t>(rows[t]);
+    if (row >= sources)
+      return emitOpError("is given the row ")
+             << row << " of " << sources << " of a sequence";
+    for (int64_t h = 0; row >= 0 && h < width; ++h)
+      result[t * width + h] =
+          source[(t / positions * sources + row) * width + h];
+  }
+  results.push_back(std::move(result));
+  return success();
+}
+
 LogicalResult RowGateOp::evaluate(EvaluationContext &, Tensors operands,
                                   Results &results) {
   ReferenceTensor result = operands[0];

@@ -24,6 +24,8 @@ double hocket::xf::activate(ActivationKind kind, double x) {
     return 0.5 * x * (1 + std::tanh(geluInner(x)));
   case ActivationKind::Silu:
     return x / (1 + std::exp(-x));
+  case ActivationKind::QuickGelu:
+    return x / (1 + std::exp(-1.702 * x));
   case ActivationKind::Relu:
     return x > 0 ? x : 0;
   case ActivationKind::ReluSquared:
@@ -48,6 +50,10 @@ double hocket::xf::activateGradient(ActivationKind kind, double x) {
   case ActivationKind::Silu: {
     double s = 1 / (1 + std::exp(-x));
     return s * (1 + x * (1 - s));
+  }
+  case ActivationKind::QuickGelu: {
+    double s = 1 / (1 + std::exp(-1.702 * x));
+    return s * (1 + 1.702 * x * (1 - s));
   }
   case ActivationKind::Relu:
     return x > 0 ? 1 : 0;

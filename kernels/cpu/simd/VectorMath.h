@@ -83,6 +83,8 @@ HOCKET_INLINE Vec activate(Epilogue epilogue, Vec x) {
   }
   case Epilogue::Silu:
     return timesSigmoid(x, x);
+  case Epilogue::QuickGelu:
+    return timesSigmoid(x, mul(x, broadcast(1.702f)));
   case Epilogue::Relu:
     return max(zero(), x);
   case Epilogue::ReluSquared: {

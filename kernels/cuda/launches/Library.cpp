@@ -56,6 +56,8 @@ constexpr Row rows[] = {
     {"embedding_gradient", launchEmbeddingGradient},
     {"embedding_shard", launchEmbedding},
     {"embedding_gradient_shard", launchEmbeddingGradient},
+    {"place_rows", launchPlaceRows},
+    {"placed_rows_gradient", launchPlacedRowsGradient},
     {"pad_rows", launchPadRows},
     {"accumulate", launchAccumulate},
     {"rope_table", launchRopeTable},
@@ -169,6 +171,8 @@ KernelError faultText(uint32_t word) {
            "next token of its row";
   case cuda::Fault::CacheCopy:
     return "a cache is not written in place";
+  case cuda::Fault::PlacedRow:
+    return "place_rows: a row is not one of its sequence's";
   case cuda::Fault::End:
     break;
   }

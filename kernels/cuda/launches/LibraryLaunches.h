@@ -35,6 +35,9 @@ KernelError appendLaunch(std::vector<CudaLaunch> &launches,
 // RowLaunches.cpp
 KernelError launchEmbedding(const CudaRequest &request, CudaCall &call);
 KernelError launchEmbeddingGradient(const CudaRequest &request, CudaCall &call);
+KernelError launchPlaceRows(const CudaRequest &request, CudaCall &call);
+KernelError launchPlacedRowsGradient(const CudaRequest &request,
+                                     CudaCall &call);
 KernelError launchRopeTable(const CudaRequest &request, CudaCall &call);
 KernelError launchRopeTableAt(const CudaRequest &request, CudaCall &call);
 KernelError launchPositions(const CudaRequest &request, CudaCall &call);

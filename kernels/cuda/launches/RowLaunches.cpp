@@ -52,6 +52,40 @@ KernelError launchEmbeddingGradient(const CudaRequest &request,
                    n[2] > 0 ? int64_t(1) << shift : 0, cuda::kGradientThreads);
 }
 
+//===----------------------------------------------------------------------===//
+// Rows in the place of tokens
+//===----------------------------------------------------------------------===//
+
+KernelError launchPlaceRows(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  std::string word = cudaWord(n[0]);
+  bool hasSources = n[5] != 0;
+  LaunchText text("PlacedRows.cuh", "placeRows",
+                  {word, hasSources ? "true" : "false"});
+  text.in("rows", "int", 1).in("x", word, 2);
+  if (hasSources)
+    text.in("source", word, 3);
+  else
+    text.pass("nullptr");
+  text.out("out", word, 0).size("positions", n[2]).size("sources", n[3]);
+  text.size("hidden", n[4]);
+  return addLaunch(call, text.fault(), n[1] * n[2], 128);
+}
+
+KernelError launchPlacedRowsGradient(const CudaRequest &request,
+                                     CudaCall &call) {
+  Integers n = request.integers;
+  std::string type = cudaType(n[0]);
+  LaunchText text("PlacedRows.cuh", "placedRowsGradient", {type});
+  text.in("rows", "int", 1).in("dy", type, 2).out("dsource", type, 0);
+  text.size("positions", n[2]).size("sources", n[3]).size("hidden", n[4]);
+  return addLaunch(call, text.fault(), n[1] * n[3] * blocksOf(n[4], 1024), 128);
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
 /// Passes a kernel the frequencies of a call.
 static KernelError passFrequencies(LaunchText &text,
                                    const CudaRequest &request) {

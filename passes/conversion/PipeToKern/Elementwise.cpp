@@ -47,6 +47,8 @@ Epilogue epilogueOf(xf::ActivationKind kind) {
     return Epilogue::ReluSquared;
   case xf::ActivationKind::Tanh:
     return Epilogue::Tanh;
+  case xf::ActivationKind::QuickGelu:
+    return Epilogue::QuickGelu;
   }
   llvm_unreachable("a nonlinearity that the enumeration lacks");
 }

@@ -107,6 +107,55 @@ Values lower(OpBuilder &builder, xf::PadRowsOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Rows in the place of tokens
+//===----------------------------------------------------------------------===//
+
+/// `tokens` are [B, S, h], of which each sequence has `sources` rows for some.
+static SmallVector<int64_t> placedIntegers(Value tokens, int64_t sources) {
+  auto type = cast<RankedTensorType>(tokens.getType());
+  return {dtypeOf(type), type.getDimSize(0), type.getDimSize(1), sources,
+          type.getDimSize(2)};
+}
+
+/// Of `source`, [B N, T, h].
+static int64_t sourcesOf(Value source, Value tokens) {
+  auto type = cast<RankedTensorType>(source.getType());
+  return type.getDimSize(0) * type.getDimSize(1) /
+         cast<RankedTensorType>(tokens.getType()).getDimSize(0);
+}
+
+Values lower(OpBuilder &builder, xf::PlaceRowsOp op) {
+  Call call{
+      "place_rows",
+      {op.getRows(), op.getInput(), op.getSource()},
+      {op.getResult().getType()},
+      placedIntegers(op.getInput(), sourcesOf(op.getSource(), op.getInput()))};
+  call.integers.push_back(1);
+  call.resultsFirst = true;
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::PlaceRowsGradientOp op) {
+  Call call{"place_rows",
+            {op.getRows(), op.getGrad()},
+            {op.getResult().getType()},
+            placedIntegers(op.getGrad(), op.getSources())};
+  call.integers.push_back(0);
+  call.resultsFirst = true;
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::PlacedRowsGradientOp op) {
+  Call call{
+      "placed_rows_gradient",
+      {op.getRows(), op.getGrad()},
+      {op.getResult().getType()},
+      placedIntegers(op.getGrad(), sourcesOf(op.getResult(), op.getGrad()))};
+  call.resultsFirst = true;
+  return buildCall(builder, op, call);
+}
+
+//===----------------------------------------------------------------------===//
 // Choices
 //===----------------------------------------------------------------------===//
 

@@ -45,6 +45,9 @@ Values lower(mlir::OpBuilder &builder, xf::DequantizeBlocksOp op);
 // Reductions.cpp: fused regions over a row or a column.
 Values lower(mlir::OpBuilder &builder, xf::GatherChoicesOp op);
 Values lower(mlir::OpBuilder &builder, xf::GatherChoicesGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::PlaceRowsOp op);
+Values lower(mlir::OpBuilder &builder, xf::PlaceRowsGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::PlacedRowsGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::RowGateOp op);
 Values lower(mlir::OpBuilder &builder, xf::RowGateGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::NormOp op);

@@ -7,7 +7,9 @@
 #include "passes/conversion/PipeToKern/Lowering.h"
 
 #include "dialects/dist/IR/Sharding.h"
+#include "passes/conversion/PipeToKern/LibraryCall.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -27,7 +29,27 @@ Values lower(OpBuilder &builder, xf::ReshapeOp op) {
                                  op.getInput())};
 }
 
+/// Whether `value`, whatever its shape, is added to a variable, which wants a
+/// tensor of its own.
+static bool isAccumulated(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (isa<xf::ReshapeOp, ViewOp>(user))
+      return isAccumulated(user->getResult(0));
+    return isa<xf::AccumulateOp, AccumulateOp>(user);
+  });
+}
+
 Values lower(OpBuilder &builder, xf::PrefixOp op) {
+  if (isAccumulated(op.getResult())) {
+    Type type = op.getResult().getType();
+    Call copy{"slice_shard",
+              {op.getInput()},
+              {type},
+              {dtypeOf(type), 1, elementsOf(op.getResult()),
+               elementsOf(op.getInput())}};
+    copy.scalars = {builder.create<arith::ConstantIntOp>(op.getLoc(), 0, 32)};
+    return buildCall(builder, op, copy);
+  }
   return {builder.create<ViewOp>(op.getLoc(), op.getResult().getType(),
                                  op.getInput())};
 }

@@ -41,6 +41,7 @@ static std::optional<int64_t> tensorDim(xf::ParameterRole role) {
   case Role::TokenTypes:
   case Role::HeadTransform:
   case Role::SentenceHead:
+  case Role::Patches:
     return std::nullopt;
   }
 }

@@ -165,6 +165,10 @@ static const RuleCase ruleCases[] = {
     {"%x: tensor<2x3x12xf32>",
      "xf.reshape(%x) : (tensor<2x3x12xf32>) -> tensor<6x12xf32>",
      "([a, b, c]) -> ([ab, c]) {a=2, b=3, c=12}"},
+    {"%x: tensor<2x30xf32>",
+     "xf.reshape(%x) : (tensor<2x30xf32>) -> tensor<4x3x5xf32>",
+     "([a, b]) -> ([ac, d, e]) {a=2, b=30 whole, c=2 whole, d=3 whole, e=5 "
+     "whole}"},
     {"%x: tensor<4x6xf32>",
      "xf.reshape(%x) : (tensor<4x6xf32>) -> tensor<3x8xf32>",
      "([a, b]) -> ([c, d]) {a=4 whole, b=6 whole, c=3 whole, d=8 whole}"},
@@ -204,6 +208,16 @@ static const RuleCase ruleCases[] = {
     {"%x: tensor<6x3x1xf32>",
      "xf.gather_choices(%x) : (tensor<6x3x1xf32>) -> tensor<6x3x2xf32>",
      "([a, b, c]) -> ([a, b, d]) {a=6, b=3, c=1 whole, d=2 whole}"},
+    {"%x: tensor<2x3x4xf32>, %r: tensor<2x3xi32>, %s: tensor<4x5x4xf32>",
+     "xf.place_rows(%x, %r, %s) : (tensor<2x3x4xf32>, tensor<2x3xi32>, "
+     "tensor<4x5x4xf32>) -> tensor<2x3x4xf32>",
+     "([a, b, c], [a, b], [ad, e, c]) -> ([a, b, c]) {a=2, b=3, c=4, d=2 "
+     "whole, e=5 whole}"},
+    {"%g: tensor<2x3x4xf32>, %r: tensor<2x3xi32>",
+     "xf.placed_rows_gradient(%g, %r) : (tensor<2x3x4xf32>, tensor<2x3xi32>) "
+     "-> tensor<4x5x4xf32>",
+     "([a, b, c], [a, b]) -> ([ad, e, c]) {a=2, b=3 reduced, c=4, d=2 whole, "
+     "e=5 whole}"},
     {"%l: tensor<2x3x8xf32>",
      "xf.sinkhorn(%l) : (tensor<2x3x8xf32>) -> tensor<2x8xf32>",
      "([a, b, c]) -> ([a, c]) {a=2, b=3 whole, c=8 whole}"},

@@ -157,6 +157,8 @@ static const GradientCase gradientCases[] = {
      "tensor<2x3x4xf64>"},
     {"prefix", "%a: tensor<5x4xf64>",
      "xf.prefix %a : (tensor<5x4xf64>) -> tensor<3x4xf64>"},
+    {"pad_rows", "%a: tensor<3x4xf64>",
+     "xf.pad_rows %a : (tensor<3x4xf64>) -> tensor<5x4xf64>"},
     {"linear", "%x: tensor<2x3x4xf64>, %w: tensor<5x4xf64>",
      "xf.linear %x, %w : (tensor<2x3x4xf64>, tensor<5x4xf64>) -> "
      "tensor<2x3x5xf64>"},
@@ -238,6 +240,12 @@ static const GradientCase gradientCases[] = {
     {"relu", "%x: tensor<3x7xf64>", ACTIVATION("relu")},
     {"relu_squared", "%x: tensor<3x7xf64>", ACTIVATION("relu_squared")},
     {"tanh", "%x: tensor<3x7xf64>", ACTIVATION("tanh")},
+    {"quick_gelu", "%x: tensor<3x7xf64>", ACTIVATION("quick_gelu")},
+    {"place_rows",
+     "%x: tensor<2x5x3xf64>, %i: tensor<2x5xi32>, %s: tensor<4x3x3xf64>",
+     "xf.place_rows %x, %i, %s : (tensor<2x5x3xf64>, tensor<2x5xi32>, "
+     "tensor<4x3x3xf64>) -> tensor<2x5x3xf64>",
+     true},
     {"softcap", "%x: tensor<3x7xf64>",
      "xf.softcap %x {cap = 0.7} : (tensor<3x7xf64>) -> tensor<3x7xf64>"},
 #define GATED(KIND)                                                            \

@@ -259,6 +259,46 @@ func.func @f(%x: tensor<6x4xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<2x5x4xf32>, %r: tensor<2x4xi32>, %s: tensor<4x3x4xf32>) {
+  // expected-error @+1 {{X124: rows has shape [2, 4], expected [2, 5]}}
+  %y = xf.place_rows %x, %r, %s : (tensor<2x5x4xf32>, tensor<2x4xi32>, tensor<4x3x4xf32>) -> tensor<2x5x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x5x4xf32>, %r: tensor<2x5xi32>, %s: tensor<3x3x4xf32>) {
+  // expected-error @+1 {{X124: source [3, 3, 4] has no rows of 4 for 2 sequences, as many for each}}
+  %y = xf.place_rows %x, %r, %s : (tensor<2x5x4xf32>, tensor<2x5xi32>, tensor<3x3x4xf32>) -> tensor<2x5x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x5x4xf32>, %r: tensor<2x5xi32>, %s: tensor<4x3x4xbf16>) {
+  // expected-error @+1 {{X124: source has element type 'bf16', expected 'f32'}}
+  %y = xf.place_rows %x, %r, %s : (tensor<2x5x4xf32>, tensor<2x5xi32>, tensor<4x3x4xbf16>) -> tensor<2x5x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x5x4xf32>, %r: tensor<2x5xi32>) {
+  // expected-error @+1 {{X124: 0 sources are no rows of a sequence}}
+  %y = xf.place_rows_gradient %x, %r {sources = 0 : i64} : (tensor<2x5x4xf32>, tensor<2x5xi32>) -> tensor<2x5x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x5x4xf32>, %r: tensor<2x5xi32>) {
+  // expected-error @+1 {{X124: source [4, 3, 5] has no rows of 4 for 2 sequences, as many for each}}
+  %y = xf.placed_rows_gradient %x, %r : (tensor<2x5x4xf32>, tensor<2x5xi32>) -> tensor<4x3x5xf32>
+  return
+}
+
+// -----
+
 func.func @f(%g: tensor<3x4xf32>, %u: tensor<4xf32>) {
   // expected-error @+1 {{X12: up has shape [4], expected [3, 4]}}
   %y = xf.gated %g, %u {kind = #xf.activation_kind<silu>} : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>

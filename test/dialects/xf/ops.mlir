@@ -93,6 +93,17 @@ func.func @gather_choices(%x: tensor<8x16x1xf32>) {
   return
 }
 
+// CHECK-LABEL: func @place_rows(
+// CHECK: xf.place_rows {{.*}}: (tensor<4x8x64xf32>, tensor<4x8xi32>, tensor<8x5x64xf32>) -> tensor<4x8x64xf32>
+func.func @place_rows(%x: tensor<4x8x64xf32>, %r: tensor<4x8xi32>, %s: tensor<8x5x64xf32>) {
+  %y = xf.place_rows %x, %r, %s : (tensor<4x8x64xf32>, tensor<4x8xi32>, tensor<8x5x64xf32>) -> tensor<4x8x64xf32>
+  // CHECK: xf.place_rows_gradient {{.*}} {sources = 10 : i64}
+  %dx = xf.place_rows_gradient %y, %r {sources = 10 : i64} : (tensor<4x8x64xf32>, tensor<4x8xi32>) -> tensor<4x8x64xf32>
+  // CHECK: xf.placed_rows_gradient {{.*}} -> tensor<8x5x64xf32>
+  %ds = xf.placed_rows_gradient %y, %r : (tensor<4x8x64xf32>, tensor<4x8xi32>) -> tensor<8x5x64xf32>
+  return
+}
+
 // CHECK-LABEL: func @dropout(
 // CHECK: xf.dropout {{.*}}: (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
 func.func @dropout(%x: tensor<4x64xf32>, %layer: i32) {

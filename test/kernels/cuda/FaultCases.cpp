@@ -84,6 +84,14 @@ std::vector<FaultCase> faultCases() {
     add(cuda::Fault::TokenId,
         {"embedding_gradient", {bf16, 3, 7, 9}, {}, {}, {some, x, row}});
   }
+  for (int32_t placed : {4, INT32_MAX}) {
+    Fill some = list({3, placed, -1, 0});
+    std::vector<int64_t> n = {bf16, 2, 2, 4, 20};
+    add(cuda::Fault::PlacedRow,
+        {"placed_rows_gradient", n, {}, {}, {x, some, x}});
+    n.push_back(1);
+    add(cuda::Fault::PlacedRow, {"place_rows", n, {}, {}, {x, some, x, x}});
+  }
   for (int32_t label : {-2, 15, INT32_MIN}) {
     Fill some = list({3, label, -1});
     add(cuda::Fault::Label, {"cross_entropy_forward",

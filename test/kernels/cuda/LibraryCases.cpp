@@ -49,6 +49,24 @@ void addEmbeddings(Cases &cases) {
   }
 }
 
+void addPlacedRows(Cases &cases) {
+  for (int64_t dtype : {f32, bf16, f16})
+    for (int64_t hidden : {20, 1100}) {
+      Fill x = of(dtype);
+      // Some rows twice, some not at all.
+      std::vector<int64_t> n = {dtype, 3, 140, 90, hidden};
+      for (int64_t sources : {0, 1}) {
+        std::vector<int64_t> all = n;
+        all.push_back(sources);
+        std::vector<Fill> buffers = {x, ids(-60, 90), x};
+        buffers.resize(size_t(3 + sources), x);
+        cases.push_back({"place_rows", all, {}, {}, buffers});
+      }
+      cases.push_back(
+          {"placed_rows_gradient", n, {}, {}, {x, ids(-60, 90), x}});
+    }
+}
+
 void addPositions(Cases &cases) {
   cases.push_back(
       {"rope_table", {37, 10}, {1, 0.5, 0.1, 0.02, 1e-4}, {}, {of(f32)}});
@@ -313,6 +331,7 @@ void addNorms(Cases &cases) {
 Cases denseCases() {
   Cases cases;
   addEmbeddings(cases);
+  addPlacedRows(cases);
   addPositions(cases);
   addAttention(cases);
   addCachedAttention(cases);

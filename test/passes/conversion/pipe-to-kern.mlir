@@ -128,6 +128,17 @@ func.func @choices(%x: tensor<6x4x1xbf16>) -> tensor<6x4x1xbf16> {
   return %1 : tensor<6x4x1xbf16>
 }
 
+// CHECK-LABEL: func.func @images
+func.func @images(%x: tensor<2x5x4xbf16>, %r: tensor<2x5xi32>, %s: tensor<6x3x4xbf16>) -> (tensor<2x5x4xbf16>, tensor<6x3x4xbf16>) {
+  // CHECK: kern.library "place_rows"(%arg1, %arg0, %arg2) {floats = array<f64>, integers = array<i64: 2, 2, 5, 9, 4, 1>
+  %0 = xf.place_rows %x, %r, %s : (tensor<2x5x4xbf16>, tensor<2x5xi32>, tensor<6x3x4xbf16>) -> tensor<2x5x4xbf16>
+  // CHECK: kern.library "place_rows"(%arg1, %{{.*}}) {floats = array<f64>, integers = array<i64: 2, 2, 5, 9, 4, 0>
+  %1 = xf.place_rows_gradient %0, %r {sources = 9 : i64} : (tensor<2x5x4xbf16>, tensor<2x5xi32>) -> tensor<2x5x4xbf16>
+  // CHECK: kern.library "placed_rows_gradient"(%arg1, %{{.*}}) {floats = array<f64>, integers = array<i64: 2, 2, 5, 9, 4>
+  %2 = xf.placed_rows_gradient %0, %r : (tensor<2x5x4xbf16>, tensor<2x5xi32>) -> tensor<6x3x4xbf16>
+  return %1, %2 : tensor<2x5x4xbf16>, tensor<6x3x4xbf16>
+}
+
 // CHECK-LABEL: func.func @state_space
 func.func @state_space(%x: tensor<1x6x4xbf16>, %w: tensor<4x2xbf16>, %i: tensor<1x6x2x2xbf16>, %d: tensor<1x6x2xbf16>, %b: tensor<1x6x1x4xbf16>, %n: tensor<2xf32>) -> tensor<2xf32> {
   // CHECK: kern.library "causal_conv"(%{{.*}}, %{{.*}}) {floats = array<f64>, integers = array<i64: 2, 1, 6, 4, 2>
