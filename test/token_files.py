@@ -40,3 +40,25 @@ def write_classes(prefix, names, labels, choices=False):
     )
     body = struct.pack(f"<{len(labels)}H", *labels)
     pathlib.Path(f"{prefix}.classes").write_bytes(head + text + body)
+
+
+def write_mask(prefix, learned, sequence, end):
+    """PREFIX.mask of sequences of so many tokens, each with a list of whether its
+    tokens are learned; `end` ends each conversation."""
+    bits = list(itertools.chain.from_iterable(learned))
+    head = struct.pack("<8sQQQQ", b"HKTMASK1", len(bits), sequence, end, sum(bits))
+    body = bytearray((len(bits) + 7) // 8)
+    for at, bit in enumerate(bits):
+        body[at // 8] |= bool(bit) << at % 8
+    pathlib.Path(f"{prefix}.mask").write_bytes(head + body)
+
+
+def write_images(prefix, tokens, side, per_image, token, images, uses):
+    """PREFIX.images of `side` x `side` pixels, bytes of red, green and blue each;
+    `uses` lists the images of each document."""
+    flat = list(itertools.chain.from_iterable(uses))
+    starts = itertools.accumulate(map(len, uses), initial=0)
+    numbers = (len(uses), tokens, side, per_image, token, max(map(len, uses)), len(images))
+    head = struct.pack("<8s8Q", b"HKTIMGS1", *numbers, len(flat))
+    places = struct.pack(f"<{len(uses) + 1}Q{len(flat)}I", *starts, *flat)
+    pathlib.Path(f"{prefix}.images").write_bytes(head + b"".join(images) + places)

@@ -11,6 +11,7 @@
 #include "frontends/spec/model/BatchGrowth.h"
 #include "frontends/spec/model/DataSources.h"
 #include "frontends/spec/model/Sizes.h"
+#include "frontends/spec/model/Vision.h"
 #include "runtime/data/samples/RunSamples.h"
 #include "runtime/data/samples/ShowSamples.h"
 #include "runtime/tools/command_line/CommandLine.h"
@@ -82,6 +83,16 @@ openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
         .sentinels = static_cast<uint64_t>(spans.sentinels()),
         .noiseDensity = spans.noise_density(),
         .meanSpanLength = spans.mean_span_length()};
+  }
+  if (spec.model().has_vision()) {
+    const spec::Vision &vision = spec.model().vision();
+    options.images = data::ImageOptions{
+        .imageSize = static_cast<uint64_t>(vision.image_size()),
+        .patchSize = static_cast<uint64_t>(vision.patch_size()),
+        .tokensPerImage = static_cast<uint64_t>(spec::placedRows(vision)),
+        .imagesPerSequence =
+            static_cast<uint64_t>(training.images_per_sequence()),
+        .imageToken = static_cast<int32_t>(spec.model().image_token())};
   }
   data::RunLength run;
   run.steps = static_cast<uint64_t>(training.steps());

@@ -12,6 +12,8 @@ using namespace hocket::spec;
 Status spec::checkSpec(const Spec &spec, const FieldLocations &locations) {
   ConstraintErrors errors(locations);
   checkRanges(spec, errors);
+  if (errors.empty())
+    checkVision(spec, errors);
   if (!errors.empty())
     return errors.status();
   checkModel(spec.model(), errors);

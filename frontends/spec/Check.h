@@ -40,6 +40,10 @@ void checkEncoder(const Spec &spec, ConstraintErrors &errors);
 /// S94 and S95: an encoder before the decoder, and what both learn.
 void checkSpans(const Spec &spec, ConstraintErrors &errors);
 
+/// S105 to S109: a tower that sees images. What it finds comes first, as sizes
+/// of the model follow from the tower's.
+void checkVision(const Spec &spec, ConstraintErrors &errors);
+
 void checkTraining(const Spec &spec, ConstraintErrors &errors);
 void checkPlan(const Spec &spec, ConstraintErrors &errors);
 

@@ -84,6 +84,15 @@ static constexpr IntegerRange integerRanges[] = {
     {"training.data.eod_token", 0, manyTokens - 2},
     {"model.encoder.layers", 1, 1 << 16},
     {"training.encoder_sequence_length", 4, mostEncoderTokens},
+    {"model.vision.layers", 1, 1 << 16},
+    {"model.vision.hidden", 1, 1 << 24},
+    {"model.vision.heads", 1, 1 << 20},
+    {"model.vision.ffn", 1, 1 << 26},
+    {"model.vision.image_size", 1, 1 << 14},
+    {"model.vision.patch_size", 1, 1 << 14},
+    {"model.vision.feature_layer", -(1 << 16), 1 << 16},
+    {"model.image_token", 0, manyTokens - 2},
+    {"training.images_per_sequence", 1, 1 << 10},
     {"training.span_corruption.end_token", 0, manyTokens - 2},
     {"training.span_corruption.pad_token", 0, manyTokens - 2},
     {"training.span_corruption.first_sentinel", 0, manyTokens - 2},
@@ -123,6 +132,7 @@ static constexpr double largest = 1e30;
 
 static constexpr RealRange realRanges[] = {
     {"model.norm_eps", 0, 1, RealRange::ABOVE_LEAST},
+    {"model.vision.norm_eps", 0, 1, RealRange::ABOVE_LEAST},
     {"model.attention_scale", 0, 1e6, RealRange::ABOVE_LEAST},
     {"model.embedding_scale", 0, 1e6, RealRange::ABOVE_LEAST},
     {"model.residual_scale", 0, 1e6, RealRange::ABOVE_LEAST},

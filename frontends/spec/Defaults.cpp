@@ -110,6 +110,10 @@ static void deriveSizes(Model &model) {
   bool fits = model.hidden() <= std::numeric_limits<int64_t>::max() / 4;
   if (!model.has_ffn() && model.hidden() > 0 && fits)
     model.set_ffn(4 * model.hidden());
+  Vision *vision = model.has_vision() ? model.mutable_vision() : nullptr;
+  if (vision && !vision->has_ffn() && vision->hidden() > 0 &&
+      vision->hidden() < (int64_t(1) << 60))
+    vision->set_ffn(4 * vision->hidden());
   if (model.has_moe() && !model.moe().has_ffn() && model.has_ffn())
     model.mutable_moe()->set_ffn(model.ffn());
   if (model.has_moe() && !model.moe().has_topk_groups())

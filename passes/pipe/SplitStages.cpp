@@ -44,10 +44,14 @@ private:
   /// The fragment of the whole step; null if it has none of this kind.
   FragmentOp fragmentOf(FragmentKind kind);
   func::FuncOp functionOf(FragmentKind kind);
+  /// Layers whose results stand among the embeddings, which are the first calls
+  /// of `function`: they are in the first stage, and no plan counts them.
+  static size_t layersOfImages(func::FuncOp function);
   /// Whether there are parameters that are not trained.
   bool trainsSome();
   LogicalResult dealLayers(func::FuncOp forward);
-  void addBackward(MutableArrayRef<double> costs, double &head);
+  void addBackward(MutableArrayRef<double> costs, double &embedding,
+                   double &head);
   /// Cuts a function that has the embedding, the layers and the head in order.
   LogicalResult cutForward(FlowCut &cut, func::FuncOp function);
   LogicalResult cutBackward(FlowCut &cut, const FlowCut &forward);
@@ -129,15 +133,27 @@ static double flopsOf(Region &body) {
   return flops;
 }
 
-/// Adds to `costs`, of the layers, what their backward halves cost, and to
-/// `head` what comes before the first of these.
-void StageSplitter::addBackward(MutableArrayRef<double> costs, double &head) {
+size_t StageSplitter::layersOfImages(func::FuncOp function) {
+  size_t calls = 0, before = 0;
+  for (Operation &op : function.front()) {
+    calls += isa<func::CallOp>(op);
+    if (isa<xf::PlaceRowsOp>(op))
+      before = calls;
+  }
+  return before;
+}
+
+/// Adds to `costs`, of the layers, what their backward halves cost, to `head`
+/// what comes before the first of these, and to `embedding` those of layers
+/// before all others.
+void StageSplitter::addBackward(MutableArrayRef<double> costs,
+                                double &embedding, double &head) {
   size_t next = costs.size();
   for (Operation &op : backward.front()) {
     if (auto call = dyn_cast<func::CallOp>(op)) {
       auto half = symbols.lookup<func::FuncOp>(call.getCallee());
-      if (half && next > 0)
-        costs[--next] += flopsOf(half.getBody());
+      double flops = half ? flopsOf(half.getBody()) : 0;
+      (next > 0 ? costs[--next] : embedding) += flops;
     } else if (auto cost = dyn_cast<xf::CostOpInterface>(op)) {
       head += next == costs.size() ? cost.getCost().flops : 0;
     }
@@ -146,25 +162,31 @@ void StageSplitter::addBackward(MutableArrayRef<double> costs, double &head) {
 
 LogicalResult StageSplitter::dealLayers(func::FuncOp function) {
   SmallVector<double> costs;
-  double head = 0;
+  // Looking rows up costs next to nothing.
+  double embedding = 0, head = 0;
+  size_t ofImages = layersOfImages(function), calls = 0;
   for (Operation &op : function.front()) {
     if (auto call = dyn_cast<func::CallOp>(op)) {
       auto layer = symbols.lookup<func::FuncOp>(call.getCallee());
-      costs.push_back(layer ? flopsOf(layer.getBody()) : 0);
+      double flops = layer ? flopsOf(layer.getBody()) : 0;
+      if (calls++ < ofImages)
+        embedding += flops;
+      else
+        costs.push_back(flops);
     } else if (auto cost = dyn_cast<xf::CostOpInterface>(op)) {
       head += costs.empty() ? 0 : cost.getCost().flops;
     }
   }
   // Where all is trained, backward costs twice as much everywhere.
   if (backward && trainsSome())
-    addBackward(costs, head);
-  // Looking rows up costs next to nothing.
-  costs.push_back(0);
+    addBackward(costs, embedding, head);
+  costs.push_back(embedding);
   costs.push_back(head);
   FailureOr<SmallVector<int64_t>> counts =
       shareOutLayers(plan, costs, [&]() { return function.emitOpError(); });
   if (failed(counts))
     return failure();
+  stageOfLayer.append(ofImages, 0);
   for (auto [stage, count] : llvm::enumerate(*counts))
     stageOfLayer.append(count, static_cast<int64_t>(stage));
   return success();

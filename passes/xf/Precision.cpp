@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/xf/IR/HostInputs.h"
 #include "passes/xf/Passes.h"
 #include "passes/xf/TrainingModule.h"
 
@@ -42,6 +43,8 @@ private:
   void redirectReads();
   VariableOp workingCopy(VariableOp parameter);
   void narrowCaches();
+  /// The host gives pixels in f32; what reads them is narrow.
+  void castPixels(func::FuncOp function);
 
   void convert(func::FuncOp function);
   void convertResults(Operation *op);
@@ -206,7 +209,23 @@ void Narrowing::narrowCaches() {
   });
 }
 
+void Narrowing::castPixels(func::FuncOp function) {
+  BlockArgument pixels = function.isExternal()
+                             ? BlockArgument()
+                             : findHostInput(function, HostInput::Pixels);
+  if (!pixels)
+    return;
+  auto builder = OpBuilder::atBlockBegin(pixels.getOwner());
+  auto cast = builder.create<CastOp>(
+      pixels.getLoc(),
+      llvm::cast<RankedTensorType>(pixels.getType()).clone(compute), pixels);
+  pixels.replaceAllUsesExcept(cast, cast);
+  wide.insert(pixels);
+}
+
 void Narrowing::run() {
+  for (auto function : module.getOps<func::FuncOp>())
+    castPixels(function);
   findWide();
   redirectReads();
   narrowCaches();

@@ -48,6 +48,11 @@ Status inference::checkRequest(const program::Program &program,
         "the prompt has %zu tokens, the model sees %llu: compile it with a "
         "longer training.sequence_length",
         request.prompt.size(), wide(lengthOf(program))));
+  if (program.training().has_images() &&
+      std::ranges::count(request.prompt,
+                         int32_t(program.training().images().image_token())))
+    return invalidArgument("the prompt has the token of an image, and images "
+                           "are seen in training alone yet");
   return checkTokensOf(program, request.prompt, "the prompt");
 }
 

@@ -60,11 +60,15 @@ private:
       return fillMasked(batch);
     if (model.program().training().has_span_corruption())
       return fillSpans(batch);
+    if (model.program().training().has_images())
+      fillImages(batch);
     bool hasPrefixes = model.program().training().has_prefix_lm();
     batch.keyCounts.clear();
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
       if (hasPrefixes) // What is asked about has what is before it as that.
         data::addPrefixCounts(request.first, length, batch.keyCounts);
+      if (request.hasLabels()) // Those of fillImages().
+        return;
       for (size_t i = 0; i + 1 < request.tokens.size(); ++i) {
         batch.tokens[r * length + i] = request.tokens[i];
         if (i + 1 >= request.first)
@@ -75,6 +79,23 @@ private:
       batch.keyCounts.resize(rows * length, 1);
     if (documents.end)
       batch.positions = data::positionsOf(documents, batch.tokens, length);
+  }
+
+  /// Rows without images have zeros, which stand nowhere.
+  void fillImages(data::Batch &batch) const {
+    uint64_t each = pixelsOf(model.program());
+    batch.pixels.assign(rows * each, 0);
+    batch.imageRows.assign(rows * length, -1);
+    forEachRow([&](uint64_t r, const ScoreRequest &request) {
+      auto at = ptrdiff_t(r * length);
+      if (!request.hasLabels())
+        return;
+      std::ranges::copy(request.tokens, batch.tokens.begin() + at);
+      std::ranges::copy(request.labels, batch.labels.begin() + at);
+      std::ranges::copy(request.imageRows, batch.imageRows.begin() + at);
+      std::ranges::copy(request.pixels,
+                        batch.pixels.begin() + ptrdiff_t(r * each));
+    });
   }
 
   /// What is behind a request, and rows behind the last one, are padding.
@@ -239,6 +260,37 @@ static Status checkSpanRequest(const program::Program &program,
   return okStatus();
 }
 
+/// Of a program that takes in images: with labels, what they stand among;
+/// without, texts alone.
+static Status checkImageRequest(const program::Program &program,
+                                const ScoreRequest &request,
+                                const std::string &name) {
+  auto token = int32_t(program.training().images().image_token());
+  if (!request.hasLabels()) {
+    if (std::ranges::count(request.tokens, token) > 0)
+      return invalidArgument(name + " has the token of an image, and no image; "
+                                    "`hocket eval loss` measures texts with "
+                                    "images");
+    return okStatus();
+  }
+  if (request.labels.size() != request.tokens.size() ||
+      request.imageRows.size() != request.tokens.size() ||
+      request.tokens.size() > size_t(lengthOf(program)) ||
+      request.pixels.size() != pixelsOf(program))
+    return invalidArgument(
+        name + formatText(" has %zu tokens, %zu labels, %zu rows and %zu "
+                          "pixels, the program takes %llu of the first three "
+                          "and %llu",
+                          request.tokens.size(), request.labels.size(),
+                          request.imageRows.size(), request.pixels.size(),
+                          wide(lengthOf(program)), wide(pixelsOf(program))));
+  std::vector<int32_t> labels;
+  std::ranges::copy_if(request.labels, std::back_inserter(labels),
+                       [](int32_t label) { return label != -1; });
+  HOCKET_RETURN_IF_ERROR(checkTokensOf(program, labels, name));
+  return checkTokensOf(program, request.tokens, name);
+}
+
 size_t inference::longestRequest(const program::Program &program) {
   return size_t(lengthOf(program)) + 1;
 }
@@ -262,6 +314,11 @@ Status inference::checkRequests(const program::Program &program,
             "measures it");
       HOCKET_RETURN_IF_ERROR(checkMaskedRequest(program, request, name));
       continue;
+    }
+    if (program.training().has_images()) {
+      HOCKET_RETURN_IF_ERROR(checkImageRequest(program, request, name));
+      if (request.hasLabels())
+        continue;
     }
     if (request.first < 1 || request.first >= request.tokens.size())
       return invalidArgument(name +
@@ -291,8 +348,10 @@ StatusOr<std::vector<Scores>> inference::score(
     uint64_t size = request.tokens.size();
     digest.update(&size, sizeof(size));
     digest.update(request.tokens.data(), size * sizeof(int32_t));
-    for (const auto *list : {&request.labels, &request.types, &request.encoder})
+    for (const auto *list : {&request.labels, &request.types, &request.encoder,
+                             &request.imageRows})
       digest.update(list->data(), list->size() * sizeof(int32_t));
+    digest.update(request.pixels.data(), request.pixels.size() * sizeof(float));
   }
   struct Answers {
     std::mutex mutex;

@@ -32,6 +32,10 @@ struct ScoreRequest {
   std::vector<int32_t> labels = {}, types = {};
   /// What an encoder takes in, as long as its sequences.
   std::vector<int32_t> encoder = {};
+  /// Of a text with images, which has labels: as data::Batch has them once the
+  /// rows of classes are added (addClassRows()).
+  std::vector<float> pixels = {};
+  std::vector<int32_t> imageRows = {};
   /// Whether to say, too, which of them are likelier than any other token.
   bool asksLikeliest = false;
 

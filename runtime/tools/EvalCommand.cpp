@@ -253,6 +253,21 @@ static Status readSpans(const data::SampleSource &source, uint64_t number,
   return okStatus();
 }
 
+/// A sample as training has it: what is not learned has no label.
+static Status readImages(const data::SampleSource &source, uint64_t number,
+                         const program::Program &program,
+                         ScoreRequest &request) {
+  data::Batch batch;
+  HOCKET_RETURN_IF_ERROR(
+      data::readBatch(source, number, 1, batch, documentMarksOf(program)));
+  HOCKET_RETURN_IF_ERROR(addClassRows(program, batch));
+  request.tokens = std::move(batch.tokens);
+  request.labels = std::move(batch.labels);
+  request.pixels = std::move(batch.pixels);
+  request.imageRows = std::move(batch.imageRows);
+  return okStatus();
+}
+
 /// The samples of a split, in the order of training.
 static StatusOr<std::vector<ScoreRequest>>
 samplesOf(const LossArguments &arguments, const program::Program &program,
@@ -290,6 +305,10 @@ samplesOf(const LossArguments &arguments, const program::Program &program,
       HOCKET_RETURN_IF_ERROR(readSpans(*source, i, requests[i]));
       continue;
     }
+    if (source->imageShape().images > 0) {
+      HOCKET_RETURN_IF_ERROR(readImages(*source, i, program, requests[i]));
+      continue;
+    }
     requests[i].tokens.resize(source->sequenceLength() + 1);
     HOCKET_RETURN_IF_ERROR(source->read(i, requests[i].tokens));
     if (!source->hasPrefixes())
@@ -309,6 +328,8 @@ static void leaveOutMasked(const data::DocumentMarks &documents,
   if (!documents.masksLabels)
     return;
   for (size_t r = 0; r < requests.size(); ++r) {
+    if (requests[r].hasLabels()) // Which leave it out themselves.
+      continue;
     std::vector<float> kept;
     for (size_t i = 0; i < answers[r].logProbabilities.size(); ++i)
       if (requests[r].tokens[i] != documents.end)

@@ -113,9 +113,12 @@ ordered_json hocket::jsonOf(const LossReport &report) {
     const inference::ScoreRequest &request = report.requests[i];
     for (const auto &[name, list] : {std::pair{"labels", &request.labels},
                                      {"token_types", &request.types},
-                                     {"encoder_tokens", &request.encoder}})
+                                     {"encoder_tokens", &request.encoder},
+                                     {"image_rows", &request.imageRows}})
       if (!list->empty())
         each[name] = *list;
+    if (!request.pixels.empty())
+      each["pixels"] = request.pixels;
     each["log_probabilities"] = report.answers[i].logProbabilities;
   }
   return object;

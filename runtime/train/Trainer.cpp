@@ -69,8 +69,10 @@ Status Trainer::trainFrom(TrainerPosition start) {
     }
     StepHost host(
         [&](data::Batch &batch) {
-          return batches ? batches->next(batch)
-                         : internalError("this rank has no samples");
+          if (!batches)
+            return internalError("this rank has no samples");
+          HOCKET_RETURN_IF_ERROR(batches->next(batch));
+          return addClassRows(executor.program(), batch);
         },
         read.first);
     Progress progress(training().log_interval(), options.steps, sizes);
@@ -308,8 +310,9 @@ StatusOr<ValidationRecord> Trainer::validate(uint64_t step) {
   uint64_t first = 0, done = 0;
   StepHost host(
       [&](data::Batch &batch) {
-        return data::readBatch(*valid, first + rows.first, rows.count, batch,
-                               documents);
+        HOCKET_RETURN_IF_ERROR(data::readBatch(*valid, first + rows.first,
+                                               rows.count, batch, documents));
+        return addClassRows(executor.program(), batch);
       },
       rows.first);
   auto hasMore = [&] {

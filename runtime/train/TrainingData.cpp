@@ -56,7 +56,43 @@ hocket::datasetOptionsOf(const program::Program &program, uint64_t seed) {
                      .noiseDensity = spans.noise_density(),
                      .meanSpanLength = spans.mean_span_length()};
   }
+  if (program.training().has_images()) {
+    const auto &images = program.training().images();
+    uint64_t side = images.image_size() / images.patch_size();
+    dataset.images =
+        data::ImageOptions{.imageSize = images.image_size(),
+                           .patchSize = images.patch_size(),
+                           .tokensPerImage = side * side + images.class_row(),
+                           .imagesPerSequence = images.images(),
+                           .imageToken = int32_t(images.image_token())};
+  }
   return dataset;
+}
+
+Status hocket::addClassRows(const program::Program &program,
+                            data::Batch &batch) {
+  if (!program.training().has_images())
+    return okStatus();
+  const auto &images = program.training().images();
+  uint64_t side = images.image_size() / images.patch_size();
+  uint64_t width = 3 * images.patch_size() * images.patch_size();
+  uint64_t patches = side * side * width, rows = side * side + 1;
+  if (batch.pixels.empty() || batch.pixels.size() % patches != 0)
+    return internalError("a batch has no images of the sizes of the program's");
+  std::vector<float> pixels;
+  pixels.reserve(batch.pixels.size() / patches * rows * width);
+  for (size_t at = 0; at < batch.pixels.size(); at += patches) {
+    pixels.insert(pixels.end(), width, 0.0f);
+    pixels.insert(pixels.end(), batch.pixels.begin() + ptrdiff_t(at),
+                  batch.pixels.begin() + ptrdiff_t(at + patches));
+  }
+  batch.pixels = std::move(pixels);
+  // Texts have the row of the class, or none.
+  auto each = int32_t(side * side);
+  for (int32_t &row : batch.imageRows)
+    if (row >= 0 && !images.class_row())
+      row += row / each + 1;
+  return okStatus();
 }
 
 data::DocumentMarks hocket::documentMarksOf(const program::Program &program) {
@@ -69,7 +105,8 @@ data::DocumentMarks hocket::documentMarksOf(const program::Program &program) {
 bool hocket::masksLabels(const program::Program &program) {
   const program::TrainingInfo &training = program.training();
   return training.documents().mask_loss() || isFramed(program) ||
-         training.has_span_corruption() || training.has_prefix_lm();
+         training.has_span_corruption() || training.has_prefix_lm() ||
+         training.has_images();
 }
 
 bool hocket::isFramed(const program::Program &program) {

@@ -20,6 +20,11 @@ namespace hocket {
 data::GptDatasetOptions datasetOptionsOf(const program::Program &program,
                                          uint64_t seed);
 
+/// Puts a row of zeros before the patches of each image, and numbers
+/// `batch.imageRows` accordingly, as programs take both in (program.proto).
+/// Does nothing where they take no images.
+Status addClassRows(const program::Program &program, data::Batch &batch);
+
 /// How a program's documents are told apart where they share a sequence.
 data::DocumentMarks documentMarksOf(const program::Program &program);
 

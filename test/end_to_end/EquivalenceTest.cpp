@@ -77,6 +77,11 @@ std::string specOf(const EquivalenceCase &choice) {
   "head_transform: true head_bias: true sentence_head: true "
 #define MASKED "masked_lm { cls_token: 1 sep_token: 2 mask_token: 3 } "
 
+#define VISION                                                                 \
+  "vision { layers: 3 hidden: 20 heads: 2 ffn: 28 image_size: 6 patch_size: "  \
+  "3 } image_token: 3 "
+#define IMAGES "images_per_sequence: 2 "
+
 #define RELATIVE                                                               \
   "position: RELATIVE relative_position { buckets: 8 max_distance: 6 } "       \
   "attention_scale: 1 "
@@ -191,6 +196,24 @@ const EquivalenceCase cases[] = {
      "precision: FP16 loss_scale { initial: 1024 growth_interval: 2 } " MASKED,
      fp16,
      {"training.sequence_length=9", "plan.recompute=SELECTIVE"}},
+    // Images.
+    {"images",
+     "kv_heads: 2 norm: RMS_NORM activation: SWIGLU position: ROTARY bias: "
+     "false tied_embeddings: false " VISION,
+     ADAMW IMAGES,
+     {},
+     {"training.sequence_length=11"}},
+    {"images_with_dropout",
+     "dropout { attention: 0.2 residual: 0.1 embedding: 0.1 } " VISION,
+     ADAMW IMAGES "freeze { name: \"vision.*\" }",
+     {},
+     {"training.sequence_length=11", "plan.recompute=FULL",
+      "model.vision.select=ALL", "model.vision.feature_layer=1"}},
+    {"bf16_images",
+     VISION,
+     ADAMW "precision: BF16 " IMAGES,
+     bf16,
+     {"training.sequence_length=11", "plan.recompute=SELECTIVE"}},
     {"decay_everything", "qk_norm: true",
      "optimizer { adamw { eps: 1e-3 weight_decay: 0.5 } "
      "decay_norms_and_biases: true }"},
@@ -350,15 +373,23 @@ void compareLabels(const std::vector<float> &actual,
 /// The batches that a program wants.
 struct Feed {
   uint64_t rows, length, vocabulary, microbatches;
+  program::TrainingInfo::Images images;
 
   explicit Feed(const program::Program &program)
       : rows(program.training().micro_batch_size()),
         length(program.model().sequence_length()),
         vocabulary(program.model().vocab_size()),
-        microbatches(program.training().microbatches()) {}
+        microbatches(program.training().microbatches()),
+        images(program.training().images()) {}
 
   data::Batch batch(uint64_t index) const {
-    return fixedBatch(index, rows, length, vocabulary);
+    data::Batch batch = fixedBatch(index, rows, length, vocabulary);
+    if (images.images() > 0) {
+      uint64_t side = images.image_size() / images.patch_size();
+      addImages(batch, images.images(), side * side + 1,
+                3 * images.patch_size() * images.patch_size());
+    }
+    return batch;
   }
   std::vector<data::Batch> step(uint64_t step) const {
     std::vector<data::Batch> batches;
@@ -433,6 +464,14 @@ std::vector<data::Batch> sequencesOf(std::vector<data::Batch> &batches) {
       one.tokenTypes = row(batch.tokenTypes);
       one.keyCounts = row(batch.keyCounts);
       one.sentenceLabels = row(batch.sentenceLabels);
+      if (!batch.pixels.empty()) {
+        one.imageRows = row(batch.imageRows);
+        size_t sequence = i / batch.sequenceLength;
+        size_t each =
+            batch.pixels.size() * batch.sequenceLength / batch.tokens.size();
+        auto first = batch.pixels.begin() + ptrdiff_t(sequence * each);
+        one.pixels.assign(first, first + ptrdiff_t(each));
+      }
       result.push_back(std::move(one));
     }
   }

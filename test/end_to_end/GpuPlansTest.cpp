@@ -149,6 +149,8 @@ std::vector<Kind> kinds() {
       {&stateSpace, contextPlans(), {"Pp2Cp2Ring"}},
       {&twoStacks, densePlans(), {"Dp2Zero3", "Tp2Sp"}},
       {&twoStacksWithDropout, dropoutPlans(), {"Dp2Tp2Full"}},
+      {&sighted, densePlans(), {"Pp2Dp2Tp2", "Tp2Sp"}},
+      {&sightedByProjector, densePlans(), {"Dp2Zero3"}},
       {&bert, densePlans(), {"Pp2Dp2Tp2", "Dp2Zero3"}},
       {&bert, contextPlans(), {"Cp2AllToAll", "Pp2Cp2Ring"}},
       {&bertWithDropout, dropoutPlans(), {"Dp2Tp2Full"}},

@@ -200,6 +200,23 @@ const ModelRow test::twoStacksWithDropout = {
              "dropout { attention: 0.1 residual: 0.2 embedding: 0.1 mlp: 0.2 "
              "final_norm: 0.1 } ",
     "", SPANS};
+// Biases of keys are as they were.
+#define VISION                                                                 \
+  "vision { layers: 3 hidden: 24 heads: 4 ffn: 40 image_size: 4 patch_size: "  \
+  "2 } image_token: 7 "
+#define ENDS "eod_token: 20 eod_mask_loss: true "
+#define IMAGES "images_per_sequence: 2 "
+
+const ModelRow test::sighted = {"Sighted", LLAMA "kv_heads: 2 ffn: 50 " VISION,
+                                ENDS,
+                                IMAGES "freeze { name: \"vision.*.k.bias\" } "};
+const ModelRow test::sightedWithDropout = {
+    "SightedDropout", GPT "dropout { attention: 0.1 residual: 0.2 } " VISION,
+    ENDS "reset_attention_mask: true reset_position_ids: true ",
+    IMAGES "freeze { name: \"vision.*.k.bias\" } "};
+const ModelRow test::sightedByProjector = {
+    "SightedByProjector", LLAMA "kv_heads: 2 ffn: 50 " VISION, ENDS,
+    IMAGES "train_only { name: \"projector.*\" } "};
 const ModelRow test::bertWithDropout = {
     "BertDropout", BERT "dropout { attention: 0.1 residual: 0.2 } ", "",
     MASKED};

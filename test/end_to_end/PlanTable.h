@@ -73,6 +73,10 @@ extern const ModelRow prefixed, relativePrefixed;
 /// less than the decoder; with dropout.
 extern const ModelRow twoStacks, twoStacksOfFewInputs, twoStacksWithDropout;
 
+/// A Llama that sees images, a GPT that does and has dropout, and the first
+/// again with nothing trained but what lies between its tower and its layers.
+extern const ModelRow sighted, sightedWithDropout, sightedByProjector;
+
 /// Mixtures of experts with every way to keep their load even, and with none;
 /// the last of them by a loss over what is computed together.
 std::span<const ModelRow> balancedExperts();

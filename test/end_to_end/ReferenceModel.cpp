@@ -84,6 +84,15 @@ static xf::Microbatch microbatchOf(const data::Batch &batch, double labels,
     case xf::HostInput::KeyCounts:
       result.others.push_back(tensorOf(i, batch.keyCounts));
       break;
+    case xf::HostInput::Pixels: {
+      ReferenceTensor pixels = xf::zerosOf(of.getArgumentTypes()[i]);
+      pixels.values.assign(batch.pixels.begin(), batch.pixels.end());
+      result.others.push_back(std::move(pixels));
+      break;
+    }
+    case xf::HostInput::ImageRows:
+      result.others.push_back(tensorOf(i, batch.imageRows));
+      break;
     case xf::HostInput::SentenceLabels:
       result.others.push_back(tensorOf(i, batch.sentenceLabels));
       break;

@@ -65,6 +65,24 @@ inline data::Batch fixedBatch(uint64_t index, uint64_t rows, uint64_t length,
   return batch;
 }
 
+/// Gives each sequence of `batch` the rows of `images` images, of `rows` rows
+/// of `width` numbers each, the first of zeros. Some rows stand nowhere.
+inline void addImages(data::Batch &batch, uint64_t images, uint64_t rows,
+                      uint64_t width) {
+  uint64_t length = batch.sequenceLength;
+  batch.imageRows.assign(batch.tokens.size(), -1);
+  for (uint64_t i = 0; i < batch.tokens.size(); ++i) {
+    uint64_t at = i % length, row = i / length;
+    if (at % 4 != row % 3 && at > 0 && at < images * rows)
+      batch.imageRows[i] = int32_t(images * rows - at);
+  }
+  uint64_t sequences = batch.tokens.size() / length;
+  for (uint64_t i = 0; i < sequences * images * rows * width; ++i) {
+    bool isFirst = i / width % rows == 0;
+    batch.pixels.push_back(isFirst ? 0 : float(i * i % 23) / 11 - 1);
+  }
+}
+
 /// The labels of a step that count.
 inline uint64_t labelsOf(const std::vector<data::Batch> &batches) {
   uint64_t labels = 0;

@@ -147,6 +147,7 @@ void TrainedPlans::train(const SharedProgram &program,
   options.data = {training.has_masked_lm()                    ? sentences()
                   : training.classification().sequences() > 1 ? questions()
                   : training.has_classification()             ? labelled()
+                  : training.has_images()                     ? sights()
                                                               : tokens()};
   // Runs of one name follow each other.
   options.overwrite = !options.saveDir.empty() || !options.logFile.empty();

@@ -7,6 +7,8 @@
 #include "test/end_to_end/TrainingFolder.h"
 
 #include "runtime/data/ClassFile.h"
+#include "runtime/data/ImageFile.h"
+#include "runtime/data/LossMask.h"
 #include "runtime/data/TokenFileWriter.h"
 #include "runtime/data/WordFile.h"
 
@@ -25,6 +27,53 @@ void TrainingFolder::SetUp() {
   write(sentences(), [](int number) { return 2 + number * number % 7; });
   writeLabelled(labelled(), 40, 2);
   writeLabelled(questions(), 14, 4);
+  writeSights(sights());
+}
+
+/// Sequences of 16 tokens, each with up to two images of 4 x 4 pixels, of four
+/// tokens 7 each; the last token is 20.
+void TrainingFolder::writeSights(const std::string &prefix) const {
+  constexpr int length = 16, placeholder = 7, end = 20;
+  auto tokens = data::TokenFileWriter::create(prefix, data::TokenType::U16);
+  auto mask = data::LossMaskWriter::create(prefix);
+  data::ImageFileHead head;
+  head.imageSize = 4;
+  head.tokensPerImage = 4;
+  head.imageToken = placeholder;
+  head.mostPerDocument = 2;
+  auto images = data::ImageFileWriter::create(prefix, head);
+  ASSERT_TRUE(tokens.ok() && mask.ok() && images.ok());
+  for (int document = 0; document < 80; ++document) {
+    std::string bytes;
+    std::vector<uint8_t> learned;
+    std::vector<uint32_t> shown;
+    for (int i = 0; i < document % 3; ++i) {
+      std::vector<uint8_t> pixels(head.imageBytes());
+      for (size_t p = 0; p < pixels.size(); ++p)
+        pixels[p] = uint8_t((size_t(document % 7) * 31 + p * p * 5 + i) % 256);
+      shown.push_back(*images->add(pixels));
+    }
+    for (int i = 0; i < length; ++i) {
+      int token = (document * 11 + i * i) % vocabulary;
+      bool isImage = i >= 1 && i < 1 + 4 * (document % 3);
+      token = isImage                ? placeholder
+              : i + 1 == length      ? end
+              : token == placeholder ? 8
+                                     : token;
+      bytes += char(token);
+      bytes += char(0);
+      learned.push_back(!isImage && i % 5 != 0);
+    }
+    ASSERT_TRUE(tokens->append(bytes).ok());
+    ASSERT_TRUE(tokens->endSequence(uint64_t(length)).ok());
+    tokens->endDocument();
+    ASSERT_TRUE(mask->append(learned).ok());
+    images->endDocument(shown);
+  }
+  for (const Status &status :
+       {tokens->finish(), mask->finish(uint64_t(length), uint64_t(end)),
+        images->finish(tokens->tokens())})
+    ASSERT_TRUE(status.ok()) << status.message();
 }
 
 void TrainingFolder::writeLabelled(const std::string &prefix, int documents,

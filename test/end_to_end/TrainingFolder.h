@@ -24,12 +24,14 @@ protected:
   void TearDown() override;
   void write(const std::string &prefix,
              const std::function<int(int)> &lengthOf) const;
+  void writeSights(const std::string &prefix) const;
   void writeLabelled(const std::string &prefix, int documents, int texts) const;
 
   std::string tokens() const { return folder + "/tokens"; }
   std::string sentences() const { return folder + "/sentences"; }
   std::string labelled() const { return folder + "/labelled"; }
   std::string questions() const { return folder + "/questions"; }
+  std::string sights() const { return folder + "/sights"; }
 
   std::string folder;
   int vocabulary = 29;

@@ -82,3 +82,30 @@ def write_sentences(prefix, vocabulary):
     """The same with one sequence a sentence."""
     all_of_them = enumerate(documents(vocabulary))
     token_files.write_sentences(prefix, [list(sentences(d, 100 + n)) for n, d in all_of_them])
+
+
+def write_images(prefix, vocabulary, sequence, vision):
+    """Conversations about images, one a sequence of `sequence` tokens: some images, a
+    question that is not learned, and an answer that is; `vision` says the side of an
+    image in pixels, its tokens, the token that stands for them, and how many images
+    there are at most. The last sequences have fewer."""
+    side, rows, placeholder, most = vision
+    random, end = draws(11), vocabulary - 1
+    images = [bytes(next(random) % 256 for _ in range(3 * side * side)) for _ in range(17)]
+    sequences, learned, uses = [], [], []
+    for number, document in enumerate(documents(vocabulary - 1)):
+        count = most - number % (most + 1)
+        texts = [t if t != placeholder else t + 1 for t in document[:sequence]]
+        shown = [next(random) % len(images) for _ in range(count)]
+        front = [placeholder] * (count * rows)
+        text = front[: len(front) // 2] + texts[:1] + front[len(front) // 2 :]
+        if count != 2:  # Else a token stands between both images.
+            text = texts[:1] + front
+        tokens = (text + texts[1:])[: sequence - 1] + [end]
+        sequences.append(tokens)
+        learned.append([i > len(text) for i in range(sequence)])
+        uses.append(shown)
+    token_files.write(prefix, sequences)
+    token_files.write_mask(prefix, learned, sequence, end)
+    total = sequence * len(sequences)
+    token_files.write_images(prefix, total, side, rows, placeholder, images, uses)

@@ -71,6 +71,8 @@ def microbatches(samples, step):
     batch = samples[first : first + training.GLOBAL_BATCH]
     if isinstance(batch[0], dict) and "encoder_tokens" in batch[0]:
         return span_microbatches(batch)
+    if isinstance(batch[0], dict) and "pixels" in batch[0]:
+        return image_microbatches(batch)
     if isinstance(batch[0], dict) and "learned" in batch[0]:
         return prefix_microbatches(batch)
     if isinstance(batch[0], dict):
@@ -122,6 +124,28 @@ def span_microbatches(batch):
     ]
 
 
+def image_microbatches(batch):
+    """Of samples with images: what is not learned is no label."""
+    def labels(row):
+        pairs = zip(row["tokens"][1:], row["learned"][1:], strict=True)
+        return [token if learned else -1 for token, learned in pairs]
+
+    columns = {
+        "tokens": [row["tokens"][:-1] for row in batch],
+        "labels": [labels(row) for row in batch],
+        "image_rows": [row["image_rows"] for row in batch],
+        "pixels": [row["pixels"] for row in batch],
+    }
+    dtypes = {"pixels": torch.float64}
+    parts = [torch.tensor(rows, dtype=dtypes.get(name, torch.long)).split(2)
+             for name, rows in columns.items()]  # fmt: skip
+    count = sum(label >= 0 for row in columns["labels"] for label in row) / len(parts[0])
+    return [
+        SimpleNamespace(**dict(zip(columns, part, strict=True)), count=count)
+        for part in zip(*parts, strict=True)
+    ]
+
+
 def backward(model, weights, batches):
     """Accumulates the gradient of the mean loss and of what routers add to it;
     returns that loss."""
@@ -139,12 +163,17 @@ def train(model, weights, samples):
     for step in range(training.STEPS):
         losses.append(backward(model, weights, microbatches(samples, step)))
         if first is None:
-            first = {name: w.grad.clone() for name, w in weights.items()}
+            first = {name: gradient_of(w) for name, w in weights.items()}
         torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
         optimizer.step()
         model.move_biases()
         optimizer.zero_grad()
     return losses, first
+
+
+def gradient_of(weight):
+    """Zeros of what nothing reads."""
+    return torch.zeros_like(weight) if weight.grad is None else weight.grad.clone()
 
 
 def write_gradients(name, gradients):

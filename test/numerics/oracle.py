@@ -16,6 +16,7 @@ import eight_bits
 import encoders
 import state_space
 import two_stacks
+import vision
 import torch
 import torch.nn.functional as F
 
@@ -77,6 +78,7 @@ class Config:
         self.head_transform = get("head_transform", False)
         self.head_bias = get("head_bias", False)
         self.sentence_head = get("sentence_head", False)
+        self.vision = get("vision")
         self.classes, self.choices = get("classes", 0), get("choices", 0)
 
         self.kinds = [self.kind_of(i) for i in range(self.layers)]
@@ -184,6 +186,8 @@ def parameter_shapes(config):
             add_mlp(c, add, layer + "mlp.", c.ffn)
 
         two_stacks.add_shapes(c, add, add_layer)
+    if c.vision:
+        vision.add_shapes(c, add)
     for i, kind in enumerate(c.kinds):
         layer = f"layers.{i}."
         if kind.attention:
@@ -579,13 +583,18 @@ class Model:
         return self.linear(y, weights, name + "down")
 
     def activate(self, x):
+        return self.activated(self.config.activation, x)
+
+    @staticmethod
+    def activated(kind, x):
         return {
             "GELU": F.gelu,
+            "QUICK_GELU": lambda t: t * torch.sigmoid(1.702 * t),
             "GELU_TANH": lambda t: F.gelu(t, approximate="tanh"),
             "SILU": F.silu,
             "RELU": F.relu,
             "RELU_SQUARED": lambda t: F.relu(t).square(),
-        }[self.config.activation](x)
+        }[kind](x)
 
     def add_branch(self, x, weights, layer, kind, name):
         """x + f(norm(x)), norm(x + f(x)), x + norm(f(norm(x))) or x + norm(f(x))."""
@@ -617,9 +626,12 @@ class Model:
     def scaled(self, x, factor):
         return x if factor == 1 else self.rounded(x * factor)
 
-    def hidden_states(self, weights, ids, types=None):
+    def hidden_states(self, weights, ids, types=None, place=None):
+        """`place` puts rows of others in the place of some embeddings."""
         c, self.router_loss = self.config, 0.0
         x = self.scaled(weights["embedding.weight"][ids], c.embedding_scale)
+        if place:
+            x = place(x)
         if c.position == "LEARNED":
             x = x + weights["position_embedding.weight"][: ids.shape[1]]
         if c.token_types:
@@ -659,6 +671,8 @@ class Model:
             return encoders.loss(self, weights, tokens)
         if self.config.has_prefix:
             return self.loss_behind_prefixes(weights, tokens)
+        if self.config.vision:
+            return vision.loss(self, weights, tokens)
         x = self.hidden_states(weights, tokens[:, :-1])
         return F.cross_entropy(self.logits(x, weights), tokens[:, 1:].flatten())
 

@@ -253,7 +253,7 @@ def load_tests(loader, _standard, _pattern):
     for name in training.models():
         case = type(name, (NumericsTest,), {"name": name})
         suite.addTests(loader.loadTestsFromTestCase(case))
-    for name in ("prefix", "t5", "t5_gated"):
+    for name in ("prefix", "t5", "t5_gated", "llava", "llava_full"):
         case = type(f"{name}_evaluation", (EvaluationTest,), {"name": name})
         suite.addTests(loader.loadTestsFromTestCase(case))
     for name, recipe in training.FP8_MODELS:

@@ -29,6 +29,7 @@ FP8_MODELS = (
 INSTRUCTION_SETS = ("avx2", "avx512", "avx512_bf16", "amx")
 STEPS, GLOBAL_BATCH, SEQUENCE, RATE = 20, 4, 24, 4096.0
 SKETCHES = 8
+MOST_IMAGES = 2
 
 SCHEDULE = f"""
 training {{
@@ -108,16 +109,25 @@ class Run:
         self.prefix = "PREFIX" in text
         self.classes = self.number(text, "classes:")
         self.choices = self.number(text, "choices:")
+        self.images = "vision {" in text
         schedule = SCHEDULE
         if self.masked:
             schedule += CLASSES if self.classes or self.choices else MASKED
         if self.spans:
             schedule += SPANS
+        vocabulary = self.number(text, "vocab_size:")
+        if self.images:
+            ends = f"eod_token: {vocabulary - 1} eod_mask_loss: true }}"
+            schedule = schedule.replace("}", ends) + f"images_per_sequence: {MOST_IMAGES}"
         self.adamw.write_text(text + schedule + ADAMW)
         self.sgd.write_text(text + schedule + SGD)
         self.data, self.programs = self.folder / "corpus", {}
-        vocabulary = self.number(text, "vocab_size:")
-        if self.classes:
+        if self.images:
+            side, patch = (self.number(text, f"{of}_size:") for of in ("image", "patch"))
+            rows = (side // patch) ** 2 + ("select: ALL" in text)
+            vision = side, rows, self.number(text, "image_token:"), MOST_IMAGES
+            corpus.write_images(self.data, vocabulary, SEQUENCE, vision)
+        elif self.classes:
             corpus.write_classes(self.data, vocabulary, self.classes)
         elif self.choices:
             corpus.write_choices(self.data, vocabulary, self.choices)
@@ -251,6 +261,9 @@ class Run:
         rows = [json.loads(line) for line in lines]
         if self.spans:
             parts = ("encoder_tokens", "tokens", "labels")
+            return [{part: row[part] for part in parts} for row in rows]
+        if self.images:
+            parts = ("tokens", "learned", "image_rows", "pixels")
             return [{part: row[part] for part in parts} for row in rows]
         if not self.masked and not self.prefix:
             return [row["tokens"] for row in rows]

@@ -100,6 +100,14 @@ void emitSpanCorruption(Fields from,
   to.set_mean_span_length(from.real("mean_span_length"));
 }
 
+void emitImages(Fields from, program::TrainingInfo::Images &to) {
+  to.set_image_token(uint32_t(from.integer("image_token")));
+  to.set_images(from.integer("images"));
+  to.set_image_size(from.integer("image_size"));
+  to.set_patch_size(from.integer("patch_size"));
+  to.set_class_row(from.integer("class_row") != 0);
+}
+
 /// As program.proto has it: nothing, or ", fp8 hybrid" and the recipe, unless
 /// that is the first one.
 std::string fp8Text(xf::Fp8RecipeAttr recipe) {
@@ -181,6 +189,8 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
   }
   if (auto spans = runtime.find<DictionaryAttr>("span_corruption"))
     emitSpanCorruption(Fields(spans), *training->mutable_span_corruption());
+  if (auto images = runtime.find<DictionaryAttr>("images"))
+    emitImages(Fields(images), *training->mutable_images());
   training->set_log_interval(runtime.integer("log_interval"));
   training->set_save_interval(runtime.integer("save_interval"));
   program.mutable_provenance()->set_spec_text(runtime.text("spec"));

@@ -106,6 +106,10 @@ StatusOr<CostProblem>
 hocket::planProblem(const spec::Spec &spec,
                     const cluster::ClusterChoice &cluster) {
   CostProblem problem;
+  if (spec.model().has_vision())
+    return invalidArgument(
+        "model.vision: plans of models that see images have no price yet; "
+        "write the plan in the specification, or as --mesh dp=8,tp=2");
   problem.model = shapeOf(spec);
   const spec::Training &training = spec.training();
   problem.step.sequence = training.sequence_length();

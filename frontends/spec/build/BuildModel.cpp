@@ -11,10 +11,10 @@
 #include "dialects/xf/IR/Stream.h"
 #include "frontends/spec/build/BuildTraining.h"
 #include "frontends/spec/build/ModelBuilder.h"
-#include "frontends/spec/model/Frozen.h"
 #include "frontends/spec/model/PlanMessage.h"
 #include "frontends/spec/model/RopeFrequencies.h"
 #include "frontends/spec/model/Sizes.h"
+#include "frontends/spec/model/Vision.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
@@ -24,91 +24,6 @@
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::spec;
-
-//===----------------------------------------------------------------------===//
-// Variables
-//===----------------------------------------------------------------------===//
-
-static xf::ParameterRole roleOf(Parameter::Role role) {
-  switch (role) {
-  case Parameter::Role::Embedding:
-    return xf::ParameterRole::Embedding;
-  case Parameter::Role::Positions:
-    return xf::ParameterRole::Positions;
-  case Parameter::Role::Norm:
-    return xf::ParameterRole::Norm;
-  case Parameter::Role::Query:
-    return xf::ParameterRole::Query;
-  case Parameter::Role::Key:
-    return xf::ParameterRole::Key;
-  case Parameter::Role::Value:
-    return xf::ParameterRole::Value;
-  case Parameter::Role::AttentionOutput:
-    return xf::ParameterRole::AttentionOutput;
-  case Parameter::Role::Gate:
-    return xf::ParameterRole::Gate;
-  case Parameter::Role::Up:
-    return xf::ParameterRole::Up;
-  case Parameter::Role::Down:
-    return xf::ParameterRole::Down;
-  case Parameter::Role::Router:
-    return xf::ParameterRole::Router;
-  case Parameter::Role::ExpertGate:
-    return xf::ParameterRole::ExpertGate;
-  case Parameter::Role::ExpertUp:
-    return xf::ParameterRole::ExpertUp;
-  case Parameter::Role::ExpertDown:
-    return xf::ParameterRole::ExpertDown;
-  case Parameter::Role::Head:
-    return xf::ParameterRole::Head;
-  case Parameter::Role::TokenTypes:
-    return xf::ParameterRole::TokenTypes;
-  case Parameter::Role::HeadTransform:
-    return xf::ParameterRole::HeadTransform;
-  case Parameter::Role::SentenceHead:
-    return xf::ParameterRole::SentenceHead;
-  case Parameter::Role::StateInput:
-    return xf::ParameterRole::StateInput;
-  case Parameter::Role::StateGroup:
-    return xf::ParameterRole::StateGroup;
-  case Parameter::Role::StateOutput:
-    return xf::ParameterRole::StateOutput;
-  case Parameter::Role::RelativePositions:
-    return xf::ParameterRole::RelativePositions;
-  }
-}
-
-void ModelBuilder::declare(const Parameter &parameter,
-                           const std::string &name) {
-  // In the order of Parameter::Initial.
-  static constexpr StringLiteral kinds[] = {
-      "zeros", "ones", "normal", "uniform", "log_uniform", "time_step"};
-  bool valued = parameter.initial >= Parameter::Initial::Normal;
-  auto init = xf::InitAttr::get(builder.getContext(),
-                                kinds[static_cast<size_t>(parameter.initial)],
-                                valued ? real(parameter.stddev) : FloatAttr());
-  builder.create<xf::VariableOp>(
-      at(name, parameter.field), name, tensor(parameter.shape),
-      xf::VariableKind::Parameter, init, nextRandomKey++, parameter.decay,
-      FlatSymbolRefAttr(), StringAttr(), TypeAttr(),
-      xf::ParameterRoleAttr::get(builder.getContext(), roleOf(parameter.role)),
-      isFrozen(spec.training(), name, parameter.role));
-}
-
-void ModelBuilder::declareVariables() {
-  for (const Parameter &parameter : inputParameters(spec))
-    declare(parameter, parameter.name);
-  if (hasEncoder())
-    declareEncoder();
-  for (int64_t i = 0; i < model.layers(); ++i) {
-    for (const Parameter &parameter : layerParameters(spec, layers[i]))
-      declare(parameter, layerName(i, parameter.name));
-    if (layers[i].hasExperts() && balances())
-      declareBalance(i);
-  }
-  for (const Parameter &parameter : outputParameters(spec))
-    declare(parameter, parameter.name);
-}
 
 //===----------------------------------------------------------------------===//
 // Parts
@@ -130,14 +45,15 @@ Value ModelBuilder::norm(Value input, const std::string &name,
   return builder.create<xf::NormOp>(
       at(name, field), input.getType(), input,
       parameters.lookup(name + ".weight"), parameters.lookup(name + ".bias"),
-      xf::NormKindAttr::get(builder.getContext(), kind), real(model.norm_eps()),
-      model.norm_zero_centered() ? builder.getUnitAttr() : UnitAttr());
+      xf::NormKindAttr::get(builder.getContext(), kind),
+      real(part().norm_eps()),
+      part().norm_zero_centered() ? builder.getUnitAttr() : UnitAttr());
 }
 
 Value ModelBuilder::norm(Value input, const std::string &name) {
   return norm(input, name,
-              model.norm() == Model::RMS_NORM ? xf::NormKind::Rms
-                                              : xf::NormKind::Layer,
+              part().norm() == Model::RMS_NORM ? xf::NormKind::Rms
+                                               : xf::NormKind::Layer,
               "model.norm");
 }
 
@@ -234,7 +150,8 @@ Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
   form.causal = own().attention_mask() == Model::CAUSAL;
   // A window that holds the whole sequence is none.
   form.window = kind->window() < sequence ? kind->window() : 0;
-  form.positions = seesBehind()        ? keyCounts
+  form.positions = isOfTower()         ? Value()
+                   : seesBehind()      ? keyCounts
                    : resetsAttention() ? positions
                                        : Value();
   form.bias = relativeBias;
@@ -258,7 +175,7 @@ Value ModelBuilder::createAttention(Value query, Value key, Value value,
       .getResult();
 }
 
-static xf::ActivationKind activationOf(Model::Activation activation) {
+xf::ActivationKind hocket::spec::activationOf(Model::Activation activation) {
   switch (activation) {
   case Model::SWIGLU:
   case Model::SILU:
@@ -269,6 +186,8 @@ static xf::ActivationKind activationOf(Model::Activation activation) {
   case Model::GEGLU_TANH:
   case Model::GELU_TANH:
     return xf::ActivationKind::GeluTanh;
+  case Model::QUICK_GELU:
+    return xf::ActivationKind::QuickGelu;
   case Model::RELU_SQUARED:
     return xf::ActivationKind::ReluSquared;
   case Model::RELU:
@@ -323,7 +242,7 @@ void ModelBuilder::takeCache(
 }
 
 func::FuncOp ModelBuilder::buildLayer() {
-  SmallVector<Type> types{tensor({batch, sequence, model.hidden()})};
+  SmallVector<Type> types{tensor({batch, sequence, own().hidden()})};
   SmallVector<Location> places{at("input", "model.hidden")};
   auto take = [&](Type type, StringRef name, std::string_view field) {
     types.push_back(type);
@@ -331,7 +250,7 @@ func::FuncOp ModelBuilder::buildLayer() {
   };
   bool rotary = kind->isRotary();
   bool biased = kind->hasExperts() && balances();
-  if (usesInstance())
+  if (usesInstance(own()))
     take(builder.getI32Type(), "instance", "model.dropout");
   SmallVector<int64_t> angles{
       sequence, rotatedDim(own().rope(), own().head_dim()) / 2, 2};
@@ -341,15 +260,15 @@ func::FuncOp ModelBuilder::buildLayer() {
     take(tensor(angles), "rope_table", "model.rope");
   if (biased)
     take(tensor({model.moe().experts()}), "mlp.router.bias", "model.moe");
-  bool documents = kind->attention && resetsAttention();
+  bool documents = kind->attention && resetsAttention() && !isOfTower();
   if (documents)
     take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
          "positions", "training.data.reset_attention_mask");
-  bool padded = kind->attention && seesBehind();
+  bool padded = kind->attention && seesBehind() && !isOfTower();
   if (padded)
     take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
          "key_counts", "model.attention_mask");
-  bool relative = kind->attention && isRelative();
+  bool relative = kind->attention && isRelative() && !isOfTower();
   if (relative)
     take(relativeBiasType(), "relative_bias", "model.relative_position");
   bool isDecoder = own().has_encoder();
@@ -368,11 +287,11 @@ func::FuncOp ModelBuilder::buildLayer() {
       location, layerPrefix + kind->function,
       builder.getFunctionType(types, types.front()));
   layer.setPrivate();
-  xf::markStream(layer, 0);
+  xf::markStream(layer, 0, /*ofSequences=*/isOfTower());
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&layer.getBody(), {}, types, places);
   unsigned next = 1;
-  instance = usesInstance() ? body->getArgument(next++) : Value();
+  instance = usesInstance(own()) ? body->getArgument(next++) : Value();
   ropeTable = rotary ? body->getArgument(next++) : Value();
   routerBias = biased ? body->getArgument(next++) : Value();
   if (documents)
@@ -405,6 +324,9 @@ func::FuncOp ModelBuilder::buildLayer() {
 }
 
 void ModelBuilder::buildLayers() {
+  // What a plan takes from attention, it takes from that of the last layers.
+  if (hasVision() && !serving.isOn)
+    buildVisionLayers();
   for (const ResolvedKind &each : layers.kinds()) {
     kind = &each;
     if (each.layers > 0)
@@ -449,6 +371,9 @@ Value ModelBuilder::embed(Value tokens, DropoutStream stream) {
                                       /*first_row=*/Value());
   x = scaled(x, model.embedding_scale(), "embedding.scale",
              "model.embedding_scale");
+  if (imageFeatures)
+    x = builder.create<xf::PlaceRowsOp>(at("image_rows", "model.image_token"),
+                                        type, x, imageRows, imageFeatures);
   if (model.position() == Model::LEARNED)
     x = builder.create<xf::AddOp>(
         at("position_embedding", "model.max_positions"), type, x,
@@ -472,7 +397,8 @@ Value ModelBuilder::callLayer(const Stack &stack, int64_t index, Value input) {
   Location location = at(nameOf("layer"), "model.layers");
   const ResolvedKind &called = stack.layers[index];
   SmallVector<Value> operands{input};
-  if (usesInstance())
+  bool isTower = &stack.layers == &visionLayers;
+  if (usesInstance(called.model))
     operands.push_back(builder.create<arith::ConstantOp>(
         location, builder.getI32IntegerAttr(
                       static_cast<int32_t>(stack.firstInstance + index))));
@@ -485,11 +411,11 @@ Value ModelBuilder::callLayer(const Stack &stack, int64_t index, Value input) {
   };
   if (called.hasExperts() && balances())
     read(routerState(index, "bias"), model.moe().experts(), "model.moe");
-  if (called.attention && resetsAttention())
+  if (called.attention && resetsAttention() && !isTower)
     operands.push_back(positions);
-  if (called.attention && seesBehind())
+  if (called.attention && seesBehind() && !isTower)
     operands.push_back(keyCounts);
-  if (called.attention && isRelative())
+  if (called.attention && isRelative() && !isTower)
     operands.push_back(relativeBias);
   if (called.model.has_encoder())
     operands.push_back(encoded);
@@ -620,6 +546,7 @@ void ModelBuilder::buildForward() {
          : training.has_prefix_lm() ? "training.prefix_lm"
          : seesBehind()             ? "training.masked_lm"
          : hasEncoder()             ? "training.span_corruption"
+         : hasVision()              ? "model.vision"
                                     : "training.data.eod_mask_loss");
   if (takesPositions() || resetsAttention())
     take(xf::HostInput::Positions, ids,
@@ -635,6 +562,11 @@ void ModelBuilder::buildForward() {
     take(xf::HostInput::EncoderTokens,
          RankedTensorType::get({batch, encoderSequence}, builder.getI32Type()),
          "model.encoder");
+  if (hasVision()) {
+    take(xf::HostInput::Pixels, tensor({batch, pixelsOfSequence()}),
+         "training.images_per_sequence");
+    take(xf::HostInput::ImageRows, ids, "model.image_token");
+  }
   auto forward = builder.create<func::FuncOp>(
       location, "forward", builder.getFunctionType(types, {tensor({})}));
   for (auto [i, input] : llvm::enumerate(inputs))
@@ -651,6 +583,11 @@ void ModelBuilder::buildForward() {
   if (hasEncoder())
     encoded =
         buildEncoder(xf::findHostInput(forward, xf::HostInput::EncoderTokens));
+  if (hasVision()) {
+    imageRows = xf::findHostInput(forward, xf::HostInput::ImageRows);
+    imageFeatures =
+        buildVision(xf::findHostInput(forward, xf::HostInput::Pixels));
+  }
   Value x = embed(body->getArgument(0));
   buildRopeTables();
   relativeBias = buildRelativeBias(seesBehind());
@@ -661,6 +598,7 @@ void ModelBuilder::buildForward() {
   builder.create<func::ReturnOp>(location, loss);
   positions = labelCount = Value();
   tokenTypes = keyCounts = sentenceLabels = relativeBias = encoded = Value();
+  imageRows = imageFeatures = Value();
 }
 
 OwningOpRef<ModuleOp> ModelBuilder::build() {

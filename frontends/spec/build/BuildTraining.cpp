@@ -187,6 +187,20 @@ static DictionaryAttr spanCorruptionAttr(const Training &training,
   });
 }
 
+static DictionaryAttr imagesAttr(const Spec &spec, Builder &builder) {
+  const Vision &vision = spec.model().vision();
+  auto whole = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  return builder.getDictionaryAttr({
+      whole("image_token", spec.model().image_token()),
+      whole("images", spec.training().images_per_sequence()),
+      whole("image_size", vision.image_size()),
+      whole("patch_size", vision.patch_size()),
+      whole("class_row", vision.select() == Vision::ALL),
+  });
+}
+
 static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
   const Training &training = spec.training();
   SmallVector<NamedAttribute> entries;
@@ -218,6 +232,8 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
     add("classification", classificationAttr(spec, builder));
   if (training.has_span_corruption())
     add("span_corruption", spanCorruptionAttr(training, builder));
+  if (spec.model().has_vision())
+    add("images", imagesAttr(spec, builder));
   add("learning_rate", learningRateAttr(training.learning_rate(), builder));
   whole("log_interval", training.log_interval());
   whole("save_interval", training.save_interval());

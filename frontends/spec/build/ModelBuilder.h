@@ -6,10 +6,11 @@
 ///
 /// \file
 /// The class behind BuildModel.h, in several sources: BuildModel.cpp,
+/// BuildVariables.cpp for what is kept from step to step,
 /// BuildBranches.cpp for what a layer adds up, BuildPositions.cpp,
-/// BuildEncoder.cpp for models of two stacks, BuildExperts.cpp for layers with
-/// experts, BuildStateSpace.cpp for those of Mamba-2, and BuildServing.cpp for
-/// the functions that write.
+/// BuildEncoder.cpp for models of two stacks, BuildVision.cpp for those that
+/// see images, BuildExperts.cpp for layers with experts, BuildStateSpace.cpp
+/// for those of Mamba-2, and BuildServing.cpp for the functions that write.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 #include "frontends/spec/build/BuildModel.h"
 #include "frontends/spec/model/Parameters.h"
 #include "frontends/spec/model/Sizes.h"
+#include "frontends/spec/model/Vision.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -43,12 +45,15 @@ enum DropoutStream : int32_t {
   EncoderFinalNormStream = 12,
 };
 
+xf::ActivationKind activationOf(Model::Activation activation);
+
 class ModelBuilder {
 public:
   ModelBuilder(const LoadedSpec &loaded, mlir::MLIRContext &context,
                const Entries &entries)
       : spec(loaded.spec), model(loaded.spec.model()), layers(model),
         encoder(encoderOf(model)), encoderLayers(encoder),
+        tower(towerOf(model)), visionLayers(tower), stackModel(&model),
         locations(loaded.locations), entries(entries), builder(&context),
         f32(builder.getF32Type()), batch(sequencesOfQuestion(model)),
         sequence(loaded.spec.training().sequence_length()),
@@ -116,6 +121,24 @@ private:
   /// What the decoder attends to.
   mlir::Value buildEncoder(mlir::Value tokens);
   mlir::Value buildCrossAttentionBranch(mlir::Value input);
+
+  //===--- Images (BuildVision.cpp) ---------------------------------------===//
+  bool hasVision() const { return model.has_vision(); }
+  void declareVision();
+  void buildVisionLayers();
+  /// Images of all sequences, and numbers of the images of one.
+  int64_t images() const {
+    return batch * spec.training().images_per_sequence();
+  }
+  int64_t pixelsOfSequence() const;
+  /// The rows of images as they stand among embeddings, [images, rows, hidden].
+  mlir::Value buildVision(mlir::Value pixels);
+  mlir::Value embedPatches(mlir::Value pixels);
+  /// Whether the layer function being built is of the tower.
+  bool isOfTower() const {
+    return kind >= visionLayers.kinds().data() &&
+           kind < visionLayers.kinds().data() + visionLayers.kinds().size();
+  }
 
   //===--- State-space layers (BuildStateSpace.cpp) -----------------------===//
   mlir::Value buildStateSpaceBranch(mlir::Value input);
@@ -217,7 +240,8 @@ private:
 
   //===--- Documents that share a sequence --------------------------------===//
   bool masksLabels() const {
-    return data().eod_mask_loss() || seesBehind() || hasEncoder();
+    return data().eod_mask_loss() || seesBehind() || hasEncoder() ||
+           hasVision();
   }
   bool resetsAttention() const {
     return !serving.isOn && data().reset_attention_mask();
@@ -252,10 +276,11 @@ private:
     return mlir::RankedTensorType::get(shape, f32);
   }
   mlir::FloatAttr real(double value) { return builder.getF64FloatAttr(value); }
-  bool usesInstance() const {
+  /// Whether layers of `of` draw random numbers.
+  bool usesInstance(const Model &of) const {
     return !serving.isOn &&
-           (model.dropout().attention() > 0 || model.dropout().residual() > 0 ||
-            model.dropout().mlp() > 0 || model.moe().input_jitter() > 0);
+           (of.dropout().attention() > 0 || of.dropout().residual() > 0 ||
+            of.dropout().mlp() > 0 || of.moe().input_jitter() > 0);
   }
 
   /// The part `name` of the model, asked for by `field`.
@@ -274,6 +299,9 @@ private:
   const LayerPattern layers;
   const Model encoder; ///< Of a model with one, else without layers.
   const LayerPattern encoderLayers;
+  const Model tower; ///< Of a model that sees images, else without layers.
+  const LayerPattern visionLayers;
+  const Model *stackModel; ///< Of the stack being built.
   const FieldLocations &locations;
   const Entries entries;
   mlir::OpBuilder builder;
@@ -288,6 +316,8 @@ private:
   /// The kind of the layer function being built, and the model as it sees it.
   const ResolvedKind *kind = nullptr;
   const Model &own() const { return kind->model; }
+  /// The same where no layer is being built.
+  const Model &part() const { return kind ? kind->model : *stackModel; }
   /// Of the function with layers being built, by kind.
   llvm::DenseMap<const ResolvedKind *, mlir::func::FuncOp> layerFunctions;
   llvm::DenseMap<const ResolvedKind *, mlir::Value> ropeTables;
@@ -311,6 +341,8 @@ private:
     mlir::Value places, table;
     llvm::StringMap<mlir::Value> caches;
   } serving;
+  /// What the tower has made of images, and where it stands.
+  mlir::Value imageFeatures, imageRows;
   std::string layerPrefix; ///< Of the names of layer functions.
   /// What the routers add to the loss (of a layer, then of all so far), and how
   /// many tokens chose each expert of the layer.

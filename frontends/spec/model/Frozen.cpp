@@ -87,6 +87,8 @@ static ParameterSelection::Role roleInSpec(Parameter::Role role) {
     return ParameterSelection::STATE_OUTPUT;
   case From::RelativePositions:
     return ParameterSelection::RELATIVE_POSITIONS;
+  case From::Patches:
+    return ParameterSelection::PATCHES;
   }
   return ParameterSelection::HEAD;
 }

@@ -7,6 +7,7 @@
 #include "frontends/spec/model/Parameters.h"
 
 #include "frontends/spec/model/Sizes.h"
+#include "frontends/spec/model/Vision.h"
 
 #include <cmath>
 #include <utility>
@@ -20,11 +21,12 @@ namespace {
 class ParameterList {
 public:
   explicit ParameterList(const Spec &spec)
-      : normWeight(spec.model().norm_zero_centered()
-                       ? Parameter::Initial::Zeros
-                       : Parameter::Initial::Ones),
-        stddev(spec.model().initializer().stddev()),
-        normBias(spec.model().norm_bias()),
+      : ParameterList(spec, spec.model()) {}
+  /// Of a part of the model that is a model of its own.
+  ParameterList(const Spec &spec, const Model &part)
+      : normWeight(part.norm_zero_centered() ? Parameter::Initial::Zeros
+                                             : Parameter::Initial::Ones),
+        stddev(part.initializer().stddev()), normBias(part.norm_bias()),
         decayVectors(spec.training().optimizer().decay_norms_and_biases()) {}
 
   /// A table or matrix [rows, columns].
@@ -216,7 +218,7 @@ static void addExperts(ParameterList &list, const ResolvedKind &kind) {
 
 std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,
                                                      const ResolvedKind &kind) {
-  ParameterList list(spec);
+  ParameterList list(spec, kind.model);
   auto norms = [&](const std::string &branch) {
     if (hasNormBefore(kind.model))
       list.norm(branch + "_norm", kind.model.hidden());
@@ -266,6 +268,42 @@ std::vector<Parameter> hocket::spec::encoderInputParameters(const Spec &spec) {
 std::vector<Parameter> hocket::spec::encoderOutputParameters(const Spec &spec) {
   ParameterList list(spec);
   list.norm("final_norm", spec.model().hidden());
+  return std::move(list.list);
+}
+
+std::vector<Parameter> hocket::spec::visionInputParameters(const Spec &spec) {
+  const Vision &vision = spec.model().vision();
+  ParameterList list(spec, towerOf(spec.model()));
+  list.matrix("patch_embedding.weight", Role::Patches, vision.hidden(),
+              patchElements(vision), "model.vision.patch_size");
+  list.list.push_back(list.list.back()); // As the weight of the layer.
+  list.list.back().name = "class_embedding.weight";
+  list.list.back().shape = {vision.hidden()};
+  list.matrix("position_embedding.weight", Role::Positions, towerRows(vision),
+              vision.hidden(), "model.vision.image_size");
+  list.norm("pre_norm", vision.hidden());
+  return std::move(list.list);
+}
+
+std::vector<Parameter> hocket::spec::visionOutputParameters(const Spec &spec) {
+  ParameterList list(spec, towerOf(spec.model()));
+  list.norm("post_norm", spec.model().vision().hidden());
+  return std::move(list.list);
+}
+
+std::vector<Parameter> hocket::spec::projectorParameters(const Spec &spec) {
+  const Vision &vision = spec.model().vision();
+  int64_t hidden = spec.model().hidden();
+  ParameterList list(spec);
+  const char *biasField = "model.vision.projector_bias";
+  addLinear(list,
+            {"projector.up", Role::Up, hidden, vision.hidden(),
+             vision.projector_bias(), biasField},
+            "model.vision");
+  addLinear(list,
+            {"projector.down", Role::Down, hidden, hidden,
+             vision.projector_bias(), biasField},
+            "model.vision");
   return std::move(list.list);
 }
 
@@ -338,6 +376,15 @@ std::vector<Parameter> hocket::spec::modelParameters(const Spec &spec) {
     for (int64_t i = 0; i < encoder.layers(); ++i)
       add(layerParameters(spec, layers[i]), encoderPrefix + layerName(i, ""));
     add(encoderOutputParameters(spec), encoderPrefix);
+  }
+  if (spec.model().has_vision()) {
+    Model tower = towerOf(spec.model());
+    LayerPattern layers(tower);
+    add(visionInputParameters(spec), visionPrefix);
+    for (int64_t i = 0; i < tower.layers(); ++i)
+      add(layerParameters(spec, layers[i]), visionPrefix + layerName(i, ""));
+    add(visionOutputParameters(spec), visionPrefix);
+    add(projectorParameters(spec), "");
   }
   LayerPattern layers(spec.model());
   for (int64_t i = 0; i < spec.model().layers(); ++i)

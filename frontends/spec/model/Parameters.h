@@ -32,6 +32,8 @@
 ///   encoder.relative_position.weight      [buckets, heads], with RELATIVE
 ///   encoder.layers.{i}.*                  as layers.{i}.*
 ///   encoder.final_norm.{weight,bias}      [hidden], all three with an encoder
+/// or, of a model that sees images,
+///   vision.*, projector.*                 as Vision.h has them
 ///   final_norm.{weight,bias}              [hidden]
 ///   head_transform.{weight,bias}          [hidden, hidden], [hidden]
 ///   head_norm.{weight,bias}               [hidden], both with head_transform
@@ -100,7 +102,8 @@ struct Parameter {
     StateInput,
     StateGroup,
     StateOutput,
-    RelativePositions
+    RelativePositions,
+    Patches
   };
 
   std::string name; ///< Within its scope: "attention.q.weight".

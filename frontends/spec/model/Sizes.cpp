@@ -8,6 +8,7 @@
 
 #include "frontends/spec/model/LayerPattern.h"
 #include "frontends/spec/model/PlanMessage.h"
+#include "frontends/spec/model/Vision.h"
 
 #include <algorithm>
 #include <cmath>
@@ -243,9 +244,25 @@ static CheckedSize encoderSize(const Model &model) {
   return total;
 }
 
+/// A vision tower and the projector.
+static CheckedSize visionSize(const Model &model) {
+  const Vision &vision = model.vision();
+  Model tower = towerOf(model);
+  CheckedSize width = vision.hidden(), hidden = model.hidden();
+  CheckedSize total = width * patchElements(vision) + width +
+                      width * towerRows(vision) + normSize(tower) * 2 +
+                      linear(width, hidden, vision.projector_bias()) +
+                      linear(hidden, hidden, vision.projector_bias());
+  for (const ResolvedKind &kind : LayerPattern(tower).kinds())
+    total = total + (mixerSize(kind) + feedForwardSize(kind)) * kind.layers;
+  return total;
+}
+
 CheckedSize hocket::spec::parameterCount(const Model &model) {
   CheckedSize hidden = model.hidden();
   CheckedSize total = encoderEnds(model);
+  if (model.has_vision())
+    total = total + visionSize(model);
   if (model.has_encoder())
     total = total + encoderSize(model);
   for (const ResolvedKind &kind : LayerPattern(model).kinds())

@@ -136,15 +136,24 @@ private:
     return lastBuffer;
   }
 
-  /// All of them, or those that the fragments of one stage of several use.
+  /// All of them, or those that the fragments of one stage of several use. A
+  /// parameter that none uses is the first rank's.
   LogicalResult addVariables() {
-    llvm::DenseSet<StringAttr> used;
+    llvm::DenseSet<StringAttr> used, usedSomewhere;
     for (kern::FragmentOp fragment : fragments.fragments)
       noteVariables(fragment, used);
-    for (auto variable : module.getOps<kern::VariableOp>())
-      if (!fragments.isCut || used.contains(variable.getSymNameAttr()))
+    for (auto fragment : module.getOps<kern::FragmentOp>())
+      if (fragments.isCut && fragments.rank == 0)
+        noteVariables(fragment, usedSomewhere);
+    for (auto variable : module.getOps<kern::VariableOp>()) {
+      bool isLeft = fragments.rank == 0 &&
+                    variable.getKind() == kern::VariableKind::Parameter &&
+                    !usedSomewhere.contains(variable.getSymNameAttr());
+      if (!fragments.isCut || isLeft ||
+          used.contains(variable.getSymNameAttr()))
         if (failed(addVariable(variable)))
           return failure();
+    }
     return success();
   }
 

@@ -286,13 +286,18 @@ private:
     auto function = getOperation().lookupSymbol<func::FuncOp>(name);
     if (!function)
       return;
-    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
-      if (auto tensor = dyn_cast<RankedTensorType>(type))
-        function.setArgAttr(i, "dist.sharding",
-                            (tensor.getRank() == 2
-                                 ? seeds.batch()
-                                 : Sharding::whole(tensor.getRank()))
-                                .toAttr(mesh.symbol()));
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor)
+        continue;
+      Sharding sharding = tensor.getRank() == 2
+                              ? seeds.batch()
+                              : Sharding::whole(tensor.getRank());
+      // Images are whole, whoever shares the tokens of their sequence.
+      if (xf::hostInputOf(function, i) == xf::HostInput::Pixels)
+        sharding.dims[1].clear();
+      function.setArgAttr(i, "dist.sharding", sharding.toAttr(mesh.symbol()));
+    }
   }
 
   /// Notes where hidden states live, on the arguments of the layers of `name`
@@ -308,7 +313,10 @@ private:
       bool isMarked = false;
       for (unsigned i = 0; i < layer.getNumArguments(); ++i)
         if (xf::isStream(layer, i)) {
-          layer.setArgAttr(i, "dist.stream", stream.toAttr(mesh.symbol()));
+          Sharding own = stream;
+          if (xf::isStreamOfSequences(layer, i))
+            own.dims[1].clear();
+          layer.setArgAttr(i, "dist.stream", own.toAttr(mesh.symbol()));
           isMarked = true;
         }
       if (!isMarked && !unmarked)

@@ -48,7 +48,9 @@ struct ShownSample {
   bool isSwapped = false;
   std::optional<std::string> className; ///< Of labelled texts; "": none.
   std::vector<int32_t> encoder;         ///< Of corrupted spans, with `labels`.
-  int32_t imageToken = -1; ///< Whose runs are shown as one, or none.
+  int32_t imageToken = -1;        ///< Whose runs are shown as one, or none.
+  std::vector<float> pixels;      ///< Of samples with images,
+  std::vector<int32_t> imageRows; ///< and where they stand.
 };
 } // namespace
 
@@ -64,6 +66,10 @@ static void writeJson(const ShownSample &sample, std::ostream &out) {
   object["tokens"] = sample.tokens;
   if (!sample.learned.empty())
     object["learned"] = sample.learned;
+  if (!sample.imageRows.empty()) {
+    object["image_rows"] = sample.imageRows;
+    object["pixels"] = sample.pixels;
+  }
   if (!sample.encoder.empty()) {
     object["encoder_tokens"] = sample.encoder;
     object["labels"] = sample.labels;
@@ -218,6 +224,13 @@ static Status readSpanSample(const SampleSource &source, ShownSample &sample) {
   return source.readSpans(sample.number, read);
 }
 
+static Status readImages(const SampleSource &source, ShownSample &sample) {
+  sample.pixels.resize(source.imageShape().floats());
+  sample.imageRows.resize(source.sequenceLength());
+  ImageSample read{sample.pixels, sample.imageRows};
+  return source.readImages(sample.number, read);
+}
+
 /// Without padding.
 static Status readFramedSample(const SampleSource &source,
                                ShownSample &sample) {
@@ -261,6 +274,8 @@ Status data::showSamples(const SampleSource &source, const ShowOptions &options,
       HOCKET_RETURN_IF_ERROR(source.read(sample.number, sample.tokens));
     if (!sample.learned.empty())
       HOCKET_RETURN_IF_ERROR(source.readLearned(sample.number, sample.learned));
+    if (source.imageShape().images > 0)
+      HOCKET_RETURN_IF_ERROR(readImages(source, sample));
     HOCKET_ASSIGN_OR_RETURN(sample.segments, source.segments(sample.number));
     if (options.json)
       writeJson(sample, out);

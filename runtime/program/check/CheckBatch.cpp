@@ -78,7 +78,7 @@ public:
     checkReruns();
     if (!faults.full()) // Else nobody has looked at all that it walks over.
       checkDocuments(), checkMaskedLm(), checkPrefixes(), checkClassification(),
-          checkSpans();
+          checkSpans(), checkImages();
     for (auto part = boxes.begin(); part != boxes.end(); ++part) {
       const BatchPart &of = part->first;
       std::string fault = coverFault(of, part->second);
@@ -175,7 +175,8 @@ private:
           "of");
     bool masks = documents.mask_loss() || training.has_masked_lm() ||
                  training.has_span_corruption() ||
-                 training.has_classification() || training.has_prefix_lm();
+                 training.has_classification() || training.has_prefix_lm() ||
+                 training.has_images();
     if (named.contains("label_count") != masks)
       add(masks ? "masks labels, of which no entry takes in how many are left"
                 : "masks no labels, and an entry takes in how many are left");
@@ -300,6 +301,54 @@ private:
       add("has more labels than a sequence, or more spans than sentinels");
   }
 
+  /// Who takes in images says what they are like, and which token they are of.
+  void checkImages() {
+    const program::TrainingInfo &training = program.training();
+    const auto &images = training.images();
+    auto add = [&](const std::string &text) {
+      faults.add(ProgramRule::Batch, "training.images", text);
+    };
+    std::set<std::string> named = inputsOfTraining();
+    for (const char *name : {"pixels", "image_rows"})
+      if (named.contains(name) != training.has_images())
+        return add(
+            training.has_images()
+                ? formatText("is there, and no entry takes in '%s'", name)
+                : formatText("is not there, and an entry takes in '%s'", name));
+    if (!training.has_images())
+      return;
+    if (training.has_masked_lm() || training.has_span_corruption() ||
+        training.has_classification())
+      add("is there, and so are samples of another kind");
+    if (images.image_token() >= program.model().vocab_size())
+      add(formatText("images stand for token %u, of a vocabulary of %llu",
+                     images.image_token(), wide(program.model().vocab_size())));
+    if (images.images() < 1 || images.images() > 1024)
+      add("a sequence has no images, or too many");
+    if (images.patch_size() < 1 || images.image_size() > 16384 ||
+        images.image_size() < images.patch_size() ||
+        images.image_size() % images.patch_size() != 0)
+      return add("an image has no patches, or not whole ones");
+    if (images.images() * rowsInText(images) >=
+        program.model().sequence_length())
+      add("has more rows of images than a sequence");
+  }
+
+  /// Rows of an image in a text, and numbers of a sequence's in "pixels". Of
+  /// sizes that are in range.
+  static uint64_t patchesOf(const program::TrainingInfo::Images &images) {
+    uint64_t side =
+        images.image_size() / std::max<uint64_t>(1, images.patch_size());
+    return side * side;
+  }
+  static uint64_t rowsInText(const program::TrainingInfo::Images &images) {
+    return patchesOf(images) + (images.class_row() ? 1 : 0);
+  }
+  static uint64_t pixelsOf(const program::TrainingInfo::Images &images) {
+    uint64_t side = images.patch_size();
+    return images.images() * (patchesOf(images) + 1) * 3 * side * side;
+  }
+
   /// What is of each token of an entry that writes is of as many.
   void checkTokens() {
     std::map<std::string, uint64_t> tokens;
@@ -380,6 +429,8 @@ private:
     if (!isServingEntry(part.entry) && part.name == "encoder_tokens")
       return {batch,
               program.training().span_corruption().encoder_sequence_length()};
+    if (!isServingEntry(part.entry) && part.name == "pixels")
+      return {batch, pixelsOf(program.training().images())};
     if (!isServingEntry(part.entry))
       return {batch, sequence};
     Extent extent{0, 0};

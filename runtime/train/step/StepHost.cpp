@@ -95,6 +95,7 @@ static const std::vector<int32_t> *rowsOf(const data::Batch &batch,
       {"token_types", &batch.tokenTypes},
       {"key_counts", &batch.keyCounts},
       {"sentence_labels", &batch.sentenceLabels},
+      {"image_rows", &batch.imageRows},
   };
   for (auto [part, rows] : parts)
     if (part == name)
@@ -112,6 +113,12 @@ Status StepHost::provideBatch(const HostInput &input,
         batch.sequenceLength, data);
   if (input.name == "encoder_tokens" && !batch.encoderTokens.empty())
     return provideRows(input, batch.encoderTokens, batch.encoderLength, data);
+  if (input.name == "pixels" && !batch.pixels.empty()) {
+    std::vector<int32_t> bits(batch.pixels.size()); // Moved, and not read.
+    std::memcpy(bits.data(), batch.pixels.data(), 4 * bits.size());
+    uint64_t rows = batch.tokens.size() / batch.sequenceLength;
+    return provideRows(input, bits, bits.size() / rows, data);
+  }
   const std::vector<int32_t> *from = rowsOf(batch, input.name);
   if (!from || from->size() != batch.tokens.size())
     return invalidArgument("the program asks for '" + input.name +

@@ -31,7 +31,7 @@ const BadText badTexts[] = {
                             "\"layerz\"; did you mean layers?"},
     {"layers: 3",
      "a.textproto:1:1: S1: a spec has no field \"layers\"; did "
-     "you mean model.layers, model.encoder.layers or plan.layers_per_stage?"},
+     "you mean model.layers, model.encoder.layers or model.vision.layers?"},
     {"model { activation: gelu }",
      "a.textproto:1:21: S1: activation cannot be gelu; write GELU"},
     {"model { layers: \"x\" }",
@@ -59,7 +59,8 @@ const BadText badTexts[] = {
      "moe, state_space, layer_kinds, pattern, attention_mask, token_types, "
      "embedding_norm, "
      "final_norm, head_transform, head_bias, "
-     "sentence_head, classes, choices or encoder"},
+     "sentence_head, classes, choices, encoder, vision or "
+     "image_token"},
     {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 200 max_positions: 9\n"
      "attention_mask: BIDIRECTIONAL classes: 2 }\n"
      "training { classification { pad_token: 101 } }",
@@ -271,9 +272,10 @@ const BadOverride badOverrides[] = {
      "S1: there is no field \"model.layer\"; did you mean model.layers, "
      "model.layer_kinds or model.encoder.layers?"},
     {"layers=4", "S1: there is no field \"layers\"; did you mean model.layers, "
-                 "model.encoder.layers or plan.layers_per_stage?"},
+                 "model.encoder.layers or model.vision.layers?"},
     {"hidden_size=4",
-     "S1: there is no field \"hidden_size\"; did you mean model.hidden?"},
+     "S1: there is no field \"hidden_size\"; did you mean model.hidden "
+     "or model.vision.hidden?"},
     {"model.activation=gelu", "S1: activation cannot be gelu; write GELU"},
     {"training.precision=fp8",
      "S1: precision cannot be fp8; write FP32, BF16 or FP16"},
@@ -311,7 +313,7 @@ const BadOverride badOverrides[] = {
                    "name, model, training, plan or cluster"},
     {"model..layers=1",
      "S1: there is no field \"model..layers\"; did you mean model.layers, "
-     "model.encoder.layers or plan.layers_per_stage?"},
+     "model.encoder.layers or model.vision.layers?"},
     {"training.seed=-3",
      "S1: expected a whole number that is not negative, got \"-3\""},
     {"model.heads=7", "S5: model.heads is 7, which does not divide "
