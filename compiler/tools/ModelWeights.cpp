@@ -72,7 +72,8 @@ checkpoint::ModelWeights hocket::weightsOf(const spec::Spec &spec) {
         {{parameter.name, ""},
          checkpoint::ElementType::F32,
          {parameter.shape.begin(), parameter.shape.end()}});
-  weights.layers = size(std::max(model.layers(), model.encoder().layers()));
+  weights.layers = size(std::max(
+      {model.layers(), model.encoder().layers(), model.vision().layers()}));
   weights.vocabulary = size(model.vocab_size());
   weights.tied = model.tied_embeddings();
   weights.classes = tellsClasses(model);

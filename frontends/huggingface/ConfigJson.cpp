@@ -247,6 +247,7 @@ StatusOr<ConfigJson> ConfigJson::parse(const std::string &said,
   }
   ConfigJson config;
   config.file = file;
+  config.whole = SourcePlace{file};
   Flattener{places, config.values}.flatten(object, "", 1);
   return config;
 }
@@ -265,7 +266,18 @@ bool ConfigJson::isNull(const std::string &key) const {
 
 SourcePlace ConfigJson::place(const std::string &key) const {
   auto found = values.find(key);
-  return found == values.end() ? SourcePlace{file} : found->second.place;
+  return found == values.end() ? whole : found->second.place;
+}
+
+ConfigJson ConfigJson::within(const std::string &outer) const {
+  ConfigJson inner;
+  inner.file = file;
+  inner.whole = place(outer);
+  const std::string prefix = outer + ".";
+  for (const auto &[key, value] : values)
+    if (key.starts_with(prefix))
+      inner.values.emplace(key.substr(prefix.size()), value);
+  return inner;
 }
 
 std::string huggingface::describe(const ConfigValue &value) {

@@ -60,16 +60,21 @@ public:
   /// where it is absent or JSON's null.
   const ConfigValue *find(const std::string &key) const;
 
+  /// The object `outer` as a config of its own; an empty one where it is
+  /// absent. What it lacks has the place of `outer`.
+  ConfigJson within(const std::string &outer) const;
+
   /// Whether `key` is there and JSON's null.
   bool isNull(const std::string &key) const;
 
-  /// Where `key` stands, or the file.
+  /// Where `key` stands, or the config.
   spec::SourcePlace place(const std::string &key) const;
 
   const std::string &fileName() const { return file; }
 
 private:
   std::string file;
+  spec::SourcePlace whole; ///< Where it begins.
   std::map<std::string, ConfigValue> values;
 };
 

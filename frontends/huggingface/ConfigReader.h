@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Shared by ReadConfig.cpp, ReadLayers.cpp, ReadStateSpace.cpp and
-/// ReadTwoStacks.cpp; not for other folders.
+/// Shared by ReadConfig.cpp, ReadLayers.cpp, ReadStateSpace.cpp,
+/// ReadTwoStacks.cpp and ReadVision.cpp; not for other folders.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -73,6 +73,12 @@ private:
   /// What corrupted spans are made with.
   Status readSpanTokens();
   Status readSharedHead();
+  StatusOr<spec::LoadedSpec> readWithVision(); ///< ReadVision.cpp
+  Status refuseOtherTowers() const;
+  Status readTower();
+  Status expectName(const std::string &key, const std::string &wanted) const;
+  StatusOr<spec::Model::Activation>
+  activationAt(const std::string &key, spec::Model::Activation absent) const;
   Status refuseOtherStacks() const;
   Status refuseOtherActivation() const;
   Status readBranches();

@@ -49,6 +49,37 @@ static constexpr Row llamaRows[] = {
     HOCKET_ATTENTION_BIAS_ROWS,
     {"mlp_bias", "model.mlp_bias"},
 };
+// Of the language model of a family that sees images: what its config leaves
+// out is as transformers has it.
+static constexpr Row languageRows[] = {
+    {"vocab_size", "model.vocab_size"},
+    {"max_position_embeddings", "model.max_positions"},
+    {"hidden_size", "model.hidden"},
+    {"num_hidden_layers", "model.layers"},
+    {"num_attention_heads", "model.heads"},
+    {"num_key_value_heads", "model.kv_heads"},
+    {"head_dim", "model.head_dim"},
+    {"intermediate_size", "model.ffn"},
+    {"rms_norm_eps", "model.norm_eps"},
+    {"rope_theta", "model.rope.theta"},
+    {"attention_dropout", "model.dropout.attention"},
+    {"initializer_range", "model.initializer.stddev"},
+    {"tie_word_embeddings", "model.tied_embeddings"},
+    HOCKET_ATTENTION_BIAS_ROWS,
+    {"mlp_bias", "model.mlp_bias"},
+};
+static constexpr Row llavaRows[] = {
+    {"image_token_index", "model.image_token"},
+    {"vision_feature_layer", "model.vision.feature_layer"},
+    {"multimodal_projector_bias", "model.vision.projector_bias"},
+    {"vision_config.hidden_size", "model.vision.hidden", true},
+    {"vision_config.num_hidden_layers", "model.vision.layers", true},
+    {"vision_config.num_attention_heads", "model.vision.heads", true},
+    {"vision_config.intermediate_size", "model.vision.ffn", true},
+    {"vision_config.image_size", "model.vision.image_size", true},
+    {"vision_config.patch_size", "model.vision.patch_size", true},
+    {"vision_config.layer_norm_eps", "model.vision.norm_eps"},
+};
 static constexpr Row mistralRows[] = {
     HOCKET_LLAMA_ROWS,
     {"sliding_window", "model.sliding_window"},
@@ -338,6 +369,16 @@ static constexpr ActivationName t5Activations[] = {
     {"silu", "SILU"},
     {"swish", "SILU"},
 };
+static constexpr ActivationName visionActivations[] = {
+    {"quick_gelu", "QUICK_GELU"},
+    {"gelu", "GELU"},
+    {"gelu_pytorch_tanh", "GELU_TANH"},
+    {"gelu_new", "GELU_TANH"},
+    {"relu", "RELU"},
+    {"relu2", "RELU_SQUARED"},
+    {"silu", "SILU"},
+    {"swish", "SILU"},
+};
 static constexpr ActivationName gatedActivations[] = {
     {"silu", "SWIGLU"},         {"swish", "SWIGLU"},
     {"gelu", "GEGLU"},          {"gelu_pytorch_tanh", "GEGLU_TANH"},
@@ -352,6 +393,11 @@ static constexpr char gpt2Base[] =
 static constexpr char llamaBase[] =
     "norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: ROTARY "
     "rope { theta: 10000 } bias: false tied_embeddings: false";
+static constexpr char languageBase[] =
+    "layers: 32 hidden: 4096 heads: 32 ffn: 11008 vocab_size: 32000 "
+    "max_positions: 2048 norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU "
+    "position: ROTARY rope { theta: 10000 } bias: false tied_embeddings: false";
+static constexpr char llavaBase[] = "image_token: 32000 vision { }";
 static constexpr char mistralBase[] =
     "norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: ROTARY "
     "rope { theta: 10000 } bias: false tied_embeddings: false "
@@ -467,6 +513,7 @@ static constexpr char mt5Base[] = HOCKET_T5_BASE "activation: GEGLU_TANH";
 static constexpr Trait bertTraits[] = {Trait::Encoder};
 static constexpr Trait t5Traits[] = {Trait::TwoStacks, Trait::ScaledHead};
 static constexpr Trait mt5Traits[] = {Trait::TwoStacks, Trait::OtherName};
+static constexpr Trait llavaTraits[] = {Trait::Vision};
 static constexpr Trait gpt2Traits[] = {Trait::ScaleSwitch};
 static constexpr Trait mixtralTraits[] = {Trait::Experts};
 static constexpr Trait qwenTraits[] = {Trait::MixedWindows,
@@ -574,7 +621,19 @@ static constexpr Family allFamilies[] = {
      t5Activations, t5Traits},
     {"mt5", "MT5ForConditionalGeneration", mt5Base, "feed_forward_proj", t5Rows,
      t5Activations, mt5Traits},
+    {"llava", "LlavaForConditionalGeneration", llavaBase, "hidden_act",
+     llavaRows, visionActivations, llavaTraits},
 };
+
+static constexpr Family language = {"llama",
+                                    "LlamaForCausalLM",
+                                    languageBase,
+                                    "hidden_act",
+                                    languageRows,
+                                    gatedActivations,
+                                    {}};
+
+const Family &hocket::huggingface::languageFamily() { return language; }
 
 std::span<const Family> hocket::huggingface::families() { return allFamilies; }
 

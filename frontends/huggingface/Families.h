@@ -64,6 +64,7 @@ enum class Trait {
                    ///< the order of texts is, too.
   TwoStacks,       ///< An encoder stands before the decoder,
   ScaledHead,      ///< whose states may be scaled before the head.
+  Vision,          ///< A tower sees images: a config of three.
   OtherName,       ///< Of models that another family has, which they leave as.
 };
 
@@ -98,6 +99,10 @@ std::span<const Family> families();
 
 /// The family of `modelType`, or null.
 const Family *findFamily(std::string_view modelType);
+
+/// That of the language model of a family that sees images, in a config of its
+/// own within the other.
+const Family &languageFamily();
 
 /// "gpt2, llama, ...", for messages.
 std::string supportedFamilies();

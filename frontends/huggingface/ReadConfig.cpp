@@ -455,6 +455,8 @@ Status ConfigReader::refuseUnsupported() {
 }
 
 StatusOr<LoadedSpec> ConfigReader::read() {
+  if (family.has(Trait::Vision))
+    return readWithVision();
   if (!google::protobuf::TextFormat::ParseFromString(
           family.base, loaded.spec.mutable_model()))
     return internalError(std::string("the base of ") + family.modelType +

@@ -11,6 +11,7 @@
 #include "frontends/spec/model/LayerPattern.h"
 #include "frontends/spec/model/ListedLayers.h"
 #include "frontends/spec/model/Sizes.h"
+#include "frontends/spec/model/Vision.h"
 #include "frontends/spec/text/FieldNames.h"
 #include "frontends/spec/text/FieldPath.h"
 
@@ -192,10 +193,54 @@ static void writeTwoStacks(const Model &model,
   config["decoder_start_token_id"] = spans.pad_token();
 }
 
-/// What `family` can say of `model`, right or not.
-static std::string draftConfig(const Family &family, const Model &model,
-                               const spec::SpanCorruption &spans,
-                               const std::string &dtype = "float32") {
+static ordered_json draftOf(const Family &family, const Model &model,
+                            const spec::SpanCorruption &spans,
+                            const std::string &dtype);
+
+/// Of a family that sees images: the configs of the parts, and how they meet.
+static ordered_json draftVision(const Family &family, const Model &model,
+                                const std::string &dtype) {
+  const spec::Vision &vision = model.vision();
+  spec::Spec spec;
+  *spec.mutable_model() = model;
+  Model language = model;
+  language.clear_vision();
+  language.clear_image_token();
+  auto nameOf = [&](Model::Activation wanted) {
+    for (const ActivationName &activation : family.activations)
+      if (Model::Activation_Name(wanted) == activation.value)
+        return activation.name;
+    return "";
+  };
+  ordered_json config;
+  config["architectures"] = {family.architecture};
+  config["model_type"] = family.modelType;
+  config["text_config"] = draftOf(languageFamily(), language, {}, dtype);
+  config["text_config"].erase("torch_dtype");
+  config["vision_config"]["model_type"] = "clip_vision_model";
+  config["vision_config"]["hidden_act"] = nameOf(vision.activation());
+  for (const Row &row : family.rows) {
+    const std::string key = row.key;
+    size_t dot = key.find('.');
+    (dot == std::string::npos
+         ? config[key]
+         : config[key.substr(0, dot)][key.substr(dot + 1)]) =
+        fieldValue(spec, row.path);
+  }
+  config["projector_hidden_act"] = nameOf(vision.projector_activation());
+  config["vision_feature_select_strategy"] =
+      vision.select() == spec::Vision::ALL ? "full" : "default";
+  config["image_seq_length"] = spec::placedRows(vision);
+  config["tie_word_embeddings"] = model.tied_embeddings();
+  config["torch_dtype"] = dtype;
+  return config;
+}
+
+static ordered_json draftOf(const Family &family, const Model &model,
+                            const spec::SpanCorruption &spans,
+                            const std::string &dtype) {
+  if (family.has(Trait::Vision))
+    return draftVision(family, model, dtype);
   spec::Spec spec;
   *spec.mutable_model() = model;
   if (family.has(Trait::AttentionLayers) && !spec::attends(model)) {
@@ -245,7 +290,14 @@ static std::string draftConfig(const Family &family, const Model &model,
   if (family.has(Trait::TwoStacks))
     writeTwoStacks(model, spans, config);
   config["torch_dtype"] = dtype;
-  return config.dump(2) + "\n";
+  return config;
+}
+
+/// What `family` can say of `model`, right or not.
+static std::string draftConfig(const Family &family, const Model &model,
+                               const spec::SpanCorruption &spans,
+                               const std::string &dtype = "float32") {
+  return draftOf(family, model, spans, dtype).dump(2) + "\n";
 }
 
 /// Without the sizes of what no layer has.
@@ -364,11 +416,14 @@ StatusOr<std::string> huggingface::familyOf(const Model &model) {
     bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
     bool hasSpace = model.has_state_space();
     if (family.has(Trait::OtherName) ||
-        family.has(Trait::TwoStacks) != model.has_encoder() ||
-        family.has(Trait::Encoder) != seesAll ||
-        family.has(Trait::StateSpace) != hasSpace ||
-        (!seesAll && !hasSpace &&
-         family.has(Trait::Experts) != model.has_moe()))
+        family.has(Trait::Vision) != model.has_vision())
+      continue;
+    if (!model.has_vision() &&
+        (family.has(Trait::TwoStacks) != model.has_encoder() ||
+         family.has(Trait::Encoder) != seesAll ||
+         family.has(Trait::StateSpace) != hasSpace ||
+         (!seesAll && !hasSpace &&
+          family.has(Trait::Experts) != model.has_moe())))
       continue;
     StatusOr<std::vector<std::string>> names =
         differences(model, draftConfig(family, model, {}));

@@ -18,10 +18,16 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from programs import BUILD, hocket
+
+# Last, as it has a module of the name of a package.
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "numerics"))
+
+import corpus  # noqa: E402
 
 MISSING = [n for n in ("torch", "transformers") if not importlib.util.find_spec(n)]
 NEAR = 1e-5  # of a log-probability
@@ -161,6 +167,20 @@ BERTS = {
 T5 = {"vocab_size": len(WORDS), "d_model": 32, "d_kv": 12, "d_ff": 48, "num_layers": 3,
       "num_decoder_layers": 2, "num_heads": 4, "relative_attention_num_buckets": 8,
       "relative_attention_max_distance": 12, "decoder_start_token_id": 0}  # fmt: skip
+# Of models that see images: the tower, the language model, and what is around them.
+TOWER = {"hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 3,
+         "num_attention_heads": 3, "image_size": 12, "patch_size": 4,
+         "projection_dim": 16}  # fmt: skip
+LLAVAS = {
+    "llava": (TOWER, {}, {"image_token_index": 19}),
+    "llava, full": (
+        {**TOWER, "hidden_act": "gelu", "layer_norm_eps": 1e-6},
+        {"attention_bias": True, "rope_parameters": LLAMA3},
+        {"image_token_index": 19, "vision_feature_select_strategy": "full",
+         "vision_feature_layer": 1, "projector_hidden_act": "silu",
+         "multimodal_projector_bias": False},
+    ),
+}  # fmt: skip
 T5S = {
     "t5": ("t5", T5),
     "t5, gated, a head of its own": ("t5", {
@@ -429,6 +449,43 @@ class LiveModelsTest(unittest.TestCase):
         self.assertAlmostEqual(told["loss"], -sum(b for _, b in pairs) / len(pairs), places=5)
         return max(abs(a - b) for a, b in pairs)
 
+    def publish_llava(self, tower, text, around, folder):
+        self.torch.manual_seed(1)
+        of = self.transformers
+        config = of.LlavaConfig(
+            vision_config=of.CLIPVisionConfig(**tower), **around,
+            text_config=of.LlamaConfig(**{**SIZES, **text, "tie_word_embeddings": False}),
+        )  # fmt: skip
+        self.publish_model(of.LlavaForConditionalGeneration(config), "llava", folder)
+
+    def images_apart(self, folder, run, prefix):
+        """The largest difference of the log-probability of any label of a text with
+        images."""
+        told = json.loads(must("eval", "loss", "--load", run, "--data", prefix, "--split",
+                               "train", "--samples", "20", "--json", "--each"))  # fmt: skip
+        model, extra = self.transformers.LlavaForConditionalGeneration.from_pretrained(
+            folder, dtype=self.torch.float32, output_loading_info=True
+        )
+        self.assertFalse(any(extra.values()), extra)  # Nothing is missing or left over.
+        model.eval()
+        side, patch = TOWER["image_size"], TOWER["patch_size"]
+        rows, far, seen = (side // patch) ** 2 + 1, 0.0, set()
+        for sample in told["each"]:
+            count = (max(sample["image_rows"]) + rows) // rows
+            # A row of zeros, then patches in reading order: channel, row, column.
+            pixels = self.torch.tensor(sample["pixels"]).view(-1, rows, 3, patch, patch)
+            grid = pixels[:count, 1:].unflatten(1, (side // patch, -1)).permute(0, 3, 1, 4, 2, 5)
+            images = {"pixel_values": grid.reshape(-1, 3, side, side)} if count else {}
+            with self.torch.no_grad():
+                answer = model(input_ids=self.torch.tensor([sample["tokens"]]), **images)
+            theirs = self.torch.log_softmax(answer.logits[0].double(), -1)
+            places = [i for i, label in enumerate(sample["labels"]) if label >= 0]
+            for ours, i in zip(sample["log_probabilities"], places, strict=True):
+                far = max(far, abs(ours - theirs[i, sample["labels"][i]].item()))
+            seen.add(count)
+        self.assertEqual(seen, {0, 1, 2})
+        return far
+
     def report(self, name, differences):
         for what, difference in differences.items():
             with self.subTest(name, what=what):
@@ -551,6 +608,37 @@ class LiveModelsTest(unittest.TestCase):
                     "imported": self.spans_apart(theirs, start),
                     "exported": self.spans_apart(again, start),
                     "trained": self.spans_apart(mine, run),
+                })  # fmt: skip
+                self.assertNotEqual((theirs / "model.safetensors").read_bytes(),
+                                    (mine / "model.safetensors").read_bytes())  # fmt: skip
+
+    def test_llavas_go_in_and_out(self):
+        """Of 17 words, a word that ends conversations and one that stands for images."""
+        for number, (name, (tower, text, around)) in enumerate(LLAVAS.items()):
+            with self.subTest(name):
+                theirs, start, again, run, mine, data = (
+                    self.folder / f"llava-{number}-{part}"
+                    for part in ("theirs", "start", "again", "run", "mine", "data")
+                )
+                self.publish_llava(tower, text, around, theirs)
+                rows = (tower["image_size"] // tower["patch_size"]) ** 2
+                rows += around.get("vision_feature_select_strategy") == "full"
+                token = around["image_token_index"]
+                corpus.write_images(data, token, LENGTH, (tower["image_size"], rows, token, 2))
+                settings = {
+                    **TRAINING, "training.images_per_sequence": 2,
+                    "training.data.eod_token": token - 1, "training.data.eod_mask_loss": "true",
+                }  # fmt: skip
+                must("checkpoint", "import", theirs, "-o", start, *said(settings))
+                must("checkpoint", "export", start, "-o", again)
+                self.assertEqual((theirs / "model.safetensors").read_bytes(),
+                                 (again / "model.safetensors").read_bytes())  # fmt: skip
+                self.train(theirs, run, "--load", start, data=data, settings=settings)
+                must("checkpoint", "export", run, "-o", mine)
+                self.report(name, {
+                    "imported": self.images_apart(theirs, start, data),
+                    "exported": self.images_apart(again, start, data),
+                    "trained": self.images_apart(mine, run, data),
                 })  # fmt: skip
                 self.assertNotEqual((theirs / "model.safetensors").read_bytes(),
                                     (mine / "model.safetensors").read_bytes())  # fmt: skip

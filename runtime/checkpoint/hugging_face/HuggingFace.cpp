@@ -35,6 +35,9 @@ static HuggingFaceFolder::Found findTheirs(const HuggingFaceFolder &folder,
   std::string_view prefix = table.optionalPrefix;
   if (!found.file && !prefix.empty() && theirs.starts_with(prefix))
     found = folder.find(theirs.substr(prefix.size()));
+  for (const auto &[ours, other] : table.otherPrefixes)
+    if (!found.file && theirs.starts_with(ours))
+      found = folder.find(other + theirs.substr(std::string_view(ours).size()));
   return found;
 }
 
@@ -99,8 +102,8 @@ static Status produceRows(const HuggingFaceEntry &entry, uint64_t first,
 /// Whether a tensor of the folder that no entry uses may be passed over.
 static bool isPassedOver(const std::string &name, const NameTable &table,
                          const ModelWeights &weights) {
-  if (weights.tied &&
-      (name == "lm_head.weight" || name == "cls.predictions.decoder.weight"))
+  if (weights.tied && (name.ends_with("lm_head.weight") ||
+                       name == "cls.predictions.decoder.weight"))
     return true;
   if (weights.classes && name.starts_with("cls."))
     return true;

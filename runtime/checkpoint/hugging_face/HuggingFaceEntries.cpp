@@ -23,6 +23,7 @@ entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
   entry.theirs = nameOfLayer(row.theirs, layer);
   entry.transposed = row.transposed;
   entry.depthwise = row.depthwise;
+  entry.patches = row.patches;
   for (const char *part : row.parts) {
     auto found = weights.find(nameOfLayer(part, layer));
     if (found == weights.end())

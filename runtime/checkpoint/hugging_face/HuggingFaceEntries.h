@@ -30,6 +30,7 @@ struct HuggingFaceEntry {
   uint64_t columns = 1;   ///< Elements of a row.
   bool vector = false;    ///< Rank 1.
   bool depthwise = false; ///< Theirs is [rows, 1, columns].
+  bool patches = false;   ///< Theirs is [rows, 3, p, p].
   /// Which expert's matrix it is, where the part has one for each.
   std::optional<uint64_t> expert;
   /// So many rows of each part, then as many of the next; 0: all of them.
@@ -57,6 +58,12 @@ struct HuggingFaceEntry {
       return {rows};
     if (depthwise)
       return {rows, 1, columns};
+    if (patches) {
+      uint64_t side = 0;
+      while (3 * side * side < columns)
+        ++side;
+      return {rows, 3, side, side};
+    }
     return transposed ? std::vector<uint64_t>{columns, rows}
                       : std::vector<uint64_t>{rows, columns};
   }

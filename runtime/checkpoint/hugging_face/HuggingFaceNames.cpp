@@ -452,6 +452,59 @@ static std::vector<NameRow> nemotronHRows() {
 #undef HOCKET_LAYER
 }
 
+/// LLaVA's three parts as transformers 5 writes them: a tower of CLIP's, the
+/// projector, and a language model of Llama's.
+static std::vector<NameRow> llavaRows() {
+#define HOCKET_LAYER(NAME) "language_model.model.layers.{i}." NAME
+#define HOCKET_TOWER(NAME) "vision_tower." NAME
+#define HOCKET_TOWER_LAYER(NAME) HOCKET_TOWER("encoder.layers.{i}." NAME)
+  NameRow patches{HOCKET_TOWER("embeddings.patch_embedding.weight"),
+                  {"vision.patch_embedding.weight"}};
+  patches.patches = true;
+  return {
+      patches,
+      {HOCKET_TOWER("embeddings.class_embedding"),
+       {"vision.class_embedding.weight"}},
+      {HOCKET_TOWER("embeddings.position_embedding.weight"),
+       {"vision.position_embedding.weight"}},
+      HOCKET_BOTH(HOCKET_TOWER("pre_layrnorm"), "vision.pre_norm"),
+      HOCKET_BOTH(HOCKET_TOWER_LAYER("layer_norm1"),
+                  "vision.layers.{i}.attention_norm"),
+      HOCKET_BOTH(HOCKET_TOWER_LAYER("self_attn.q_proj"),
+                  "vision.layers.{i}.attention.q"),
+      HOCKET_BOTH(HOCKET_TOWER_LAYER("self_attn.k_proj"),
+                  "vision.layers.{i}.attention.k"),
+      HOCKET_BOTH(HOCKET_TOWER_LAYER("self_attn.v_proj"),
+                  "vision.layers.{i}.attention.v"),
+      HOCKET_BOTH(HOCKET_TOWER_LAYER("self_attn.out_proj"),
+                  "vision.layers.{i}.attention.o"),
+      HOCKET_BOTH(HOCKET_TOWER_LAYER("layer_norm2"),
+                  "vision.layers.{i}.mlp_norm"),
+      HOCKET_BOTH(HOCKET_TOWER_LAYER("mlp.fc1"), "vision.layers.{i}.mlp.up"),
+      HOCKET_BOTH(HOCKET_TOWER_LAYER("mlp.fc2"), "vision.layers.{i}.mlp.down"),
+      HOCKET_BOTH(HOCKET_TOWER("post_layernorm"), "vision.post_norm"),
+      HOCKET_BOTH("multi_modal_projector.linear_1", "projector.up"),
+      HOCKET_BOTH("multi_modal_projector.linear_2", "projector.down"),
+      {"language_model.model.embed_tokens.weight", {"embedding.weight"}},
+      {HOCKET_LAYER("input_layernorm.weight"),
+       {"layers.{i}.attention_norm.weight"}},
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.q_proj"), "layers.{i}.attention.q"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.k_proj"), "layers.{i}.attention.k"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.v_proj"), "layers.{i}.attention.v"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.o_proj"), "layers.{i}.attention.o"),
+      {HOCKET_LAYER("post_attention_layernorm.weight"),
+       {"layers.{i}.mlp_norm.weight"}},
+      HOCKET_BOTH(HOCKET_LAYER("mlp.gate_proj"), "layers.{i}.mlp.gate"),
+      HOCKET_BOTH(HOCKET_LAYER("mlp.up_proj"), "layers.{i}.mlp.up"),
+      HOCKET_BOTH(HOCKET_LAYER("mlp.down_proj"), "layers.{i}.mlp.down"),
+      {"language_model.model.norm.weight", {"final_norm.weight"}},
+      {"language_model.lm_head.weight", {"head.weight"}},
+  };
+#undef HOCKET_TOWER_LAYER
+#undef HOCKET_TOWER
+#undef HOCKET_LAYER
+}
+
 #undef HOCKET_STATE_SPACE
 #undef HOCKET_STATE_PARTS
 #undef HOCKET_OURS
@@ -513,6 +566,18 @@ std::span<const NameTable> checkpoint::nameTables() {
         "EncDecAttention.relative_attention_bias.weight"}},
       {"starcoder2", "",
        with(with(starcoder2Rows(), attentionBias), normBiasRows()), buffers},
+      // Until version 5 the tower's names had another word, and within a model
+      // all begin with another.
+      {"llava",
+       "",
+       llavaRows(),
+       {".position_ids", ".rotary_emb.inv_freq"},
+       {{"vision_tower.", "vision_tower.vision_model."},
+        {"vision_tower.", "model.vision_tower.vision_model."},
+        {"vision_tower.", "model.vision_tower."},
+        {"multi_modal_projector.", "model.multi_modal_projector."},
+        {"language_model.model.", "model.language_model."},
+        {"language_model.lm_head.", "lm_head."}}},
   };
   return tables;
 }

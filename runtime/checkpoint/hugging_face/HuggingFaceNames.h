@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hocket::checkpoint {
@@ -38,6 +39,9 @@ struct NameRow {
   bool depthwise = false;
   /// Of models alone whose MLPs have a gate, or have none.
   std::optional<bool> gated = std::nullopt;
+  /// Theirs has dims of three channels and of equal rows and columns of a patch
+  /// in the place of columns.
+  bool patches = false;
 };
 
 struct NameTable {
@@ -47,6 +51,9 @@ struct NameTable {
   std::vector<NameRow> rows;
   /// Ends of names of buffers that are no weights, passed over when read.
   std::vector<const char *> ignored;
+  /// What a file may have in the place of the beginning of a name, as the name
+  /// has it and as the file has it.
+  std::vector<std::pair<const char *, const char *>> otherPrefixes = {};
 };
 
 /// InvalidArgument, naming the families that there are.

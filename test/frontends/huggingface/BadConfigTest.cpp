@@ -48,7 +48,7 @@ const BadConfig badConfigs[] = {
      "llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
      "gemma2, gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, "
      "gpt_neox, "
-     "phi, bloom, mamba2, bamba, nemotron_h, bert, t5 or mt5"},
+     "phi, bloom, mamba2, bamba, nemotron_h, bert, t5, mt5 or llava"},
     {"{\"model_type\": null}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
@@ -56,14 +56,14 @@ const BadConfig badConfigs[] = {
      "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, bloom, mamba2, "
      "bamba, "
      "nemotron_h, "
-     "bert, t5 or mt5"},
+     "bert, t5, mt5 or llava"},
     {"{\"model_type\": 3}",
      "config.json:1:2: H2: model_type is 3; supported "
      "are gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, "
      "smollm3, "
      "gemma2, gemma3_text, olmo2, granite, nemotron, stablelm, starcoder2, "
      "gpt_neox, "
-     "phi, bloom, mamba2, bamba, nemotron_h, bert, t5 or mt5"},
+     "phi, bloom, mamba2, bamba, nemotron_h, bert, t5, mt5 or llava"},
     {"{\"model_type\": \"umt5\"}",
      "config.json:1:2: H2: model_type is \"umt5\"; supported are gpt2, llama, "
      "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
@@ -71,7 +71,7 @@ const BadConfig badConfigs[] = {
      "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, bloom, mamba2, "
      "bamba, "
      "nemotron_h, "
-     "bert, t5 or mt5"},
+     "bert, t5, mt5 or llava"},
     {"{\"model_type\": \"bert\", \"is_decoder\": true}",
      "config.json: H4: a bert config needs the key \"vocab_size\""},
     {"{\n \"model_type\": \"llama\",\n \"a\": 1, \"model_type\": \"gpt2\"\n}",

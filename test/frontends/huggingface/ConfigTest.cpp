@@ -511,7 +511,7 @@ TEST(Config, WhatBalancesOnlyInTrainingDoesNotMatter) {
       "mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe, smollm3, "
       "gemma2, gemma3_text, olmo2, "
       "granite, nemotron, stablelm, starcoder2, gpt_neox, phi, bloom, mamba2, "
-      "bamba, nemotron_h, bert, t5 or mt5) "
+      "bamba, nemotron_h, bert, t5, mt5 or llava) "
       "expresses this model; "
       "the nearest, mixtral, cannot express model.moe");
 }
@@ -596,7 +596,7 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
       "gemma3_text, "
       "olmo2, granite, "
       "nemotron, stablelm, starcoder2, gpt_neox, phi, bloom, mamba2, bamba, "
-      "nemotron_h, bert, t5 or mt5) "
+      "nemotron_h, bert, t5, mt5 or llava) "
       "expresses this model; the nearest, ";
   const Case cases[] = {
       {"norm_position: POST", "gpt2, cannot express model.norm_position"},

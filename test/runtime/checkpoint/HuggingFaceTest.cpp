@@ -42,6 +42,8 @@ public:
       addEndsOfBert();
     if (family == "bloom")
       addNorm("embedding_norm");
+    if (family == "llava")
+      addTower();
     for (uint64_t layer = 0; layer < layers; ++layer)
       addLayer("layers." + std::to_string(layer) + ".", layer);
     if (family != "bert")
@@ -100,6 +102,30 @@ private:
     add(name + ".weight", {out, in});
     if (bias)
       add(name + ".bias", {out});
+  }
+  /// Three layers, of images of four patches.
+  void addTower() {
+    auto addBoth = [&](const std::string &name, uint64_t size) {
+      add(name + ".weight", {size});
+      add(name + ".bias", {size});
+    };
+    weights.layers = 3;
+    add("vision.patch_embedding.weight", {6, 27});
+    add("vision.class_embedding.weight", {6});
+    add("vision.position_embedding.weight", {5, 6});
+    addBoth("vision.pre_norm", 6);
+    for (const char *number : {"0", "1", "2"}) {
+      const std::string layer = std::string("vision.layers.") + number + ".";
+      addBoth(layer + "attention_norm", 6);
+      for (const char *part : {"q", "k", "v", "o"})
+        addLinear(layer + "attention." + part, 6, 6, true);
+      addBoth(layer + "mlp_norm", 6);
+      addLinear(layer + "mlp.up", 8, 6, true);
+      addLinear(layer + "mlp.down", 6, 8, true);
+    }
+    addBoth("vision.post_norm", 6);
+    addLinear("projector.up", 4, 6, true);
+    addLinear("projector.down", 4, 4, true);
   }
   void addEndsOfBert() {
     add("token_type_embedding.weight", {2, 4});
@@ -451,7 +477,7 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
             "qwen3, qwen2_moe, qwen3_moe, smollm3, gemma2, gemma3_text, olmo2, "
             "granite, nemotron, "
             "stablelm, gpt_neox, phi, bloom, mamba2, bamba, nemotron_h, bert, "
-            "t5, starcoder2; found 'umt5'");
+            "t5, starcoder2, llava; found 'umt5'");
 }
 
 TEST(HuggingFace, NamesTheExpertThatDoesNotFit) {

@@ -172,6 +172,17 @@ FAMILIES = {
         num_heads=2, relative_attention_num_buckets=4, relative_attention_max_distance=6,
         feed_forward_proj="gated-gelu", tie_word_embeddings=False,
     ),
+    "llava": transformers.LlavaConfig(
+        vision_config=transformers.CLIPVisionConfig(
+            hidden_size=6, intermediate_size=8, num_hidden_layers=3, num_attention_heads=2,
+            image_size=6, patch_size=3, projection_dim=4,
+        ),
+        text_config=transformers.LlamaConfig(
+            vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+            num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+        ),
+        image_token_index=4,
+    ),
 }
 
 
@@ -372,6 +383,36 @@ def canonical_t5(w, config):
     return out
 
 
+def canonical_llava(w, config):
+    """The names of each part in turn; patches are rows of a matrix."""
+    language = {
+        name.removeprefix("language_model."): tensor
+        for name, tensor in w.items()
+        if name.startswith("language_model.")
+    }
+    out = canonical_llama(language, config.text_config)
+    names = [
+        ("vision_tower.", "vision."), ("embeddings.patch_embedding", "patch_embedding"),
+        ("embeddings.position_embedding", "position_embedding"), ("encoder.", ""),
+        ("embeddings.class_embedding", "class_embedding.weight"),
+        ("pre_layrnorm", "pre_norm"), ("post_layernorm", "post_norm"),
+        ("layer_norm1", "attention_norm"), ("layer_norm2", "mlp_norm"),
+        ("self_attn.out_proj", "attention.o"), ("self_attn.q_proj", "attention.q"),
+        ("self_attn.k_proj", "attention.k"), ("self_attn.v_proj", "attention.v"),
+        ("fc1", "up"), ("fc2", "down"),
+        ("multi_modal_projector.linear_1", "projector.up"),
+        ("multi_modal_projector.linear_2", "projector.down"),
+    ]
+    for theirs, tensor in w.items():
+        if theirs.startswith("language_model."):
+            continue
+        name = theirs
+        for a, b in names:
+            name = name.replace(a, b)
+        out[name] = tensor.flatten(1) if tensor.ndim > 2 else tensor
+    return out
+
+
 def models(chosen):
     for family, config in FAMILIES.items():
         if chosen and family not in chosen:
@@ -384,6 +425,8 @@ def models(chosen):
             if family == "t5_gated":
                 head = torch.empty_like(model.lm_head.weight)
                 model.lm_head.weight = torch.nn.Parameter(head)
+        elif family == "llava":
+            model = transformers.LlavaForConditionalGeneration(config)
         else:
             model = transformers.AutoModelForCausalLM.from_config(config)
         for p in model.parameters():  # norms and biases are not constant then
@@ -399,7 +442,7 @@ def models(chosen):
             "gpt_neox": canonical_gpt_neox, "bloom": canonical_gpt_neox,
             "phi": canonical_phi, "t5": canonical_t5, "t5_gated": canonical_t5,
             "mamba2": canonical_states, "bamba": canonical_states,
-            "nemotron_h": canonical_states,
+            "nemotron_h": canonical_states, "llava": canonical_llava,
         }.get(family, canonical_llama)
         out = {k: t.contiguous() for k, t in make(w, config).items()}
         safetensors.torch.save_file(out, f"{family}.canonical.safetensors",
