@@ -75,6 +75,7 @@ AttentionForwardArguments attentionOf(const CachedAttentionArguments &args,
   s.window = args.window, s.scale = args.scale, s.softcap = args.softcap;
   s.alibi = args.alibi, s.place.firstHead = args.firstHead;
   s.place.heads = args.wholeHeads;
+  s.bias = args.bias, s.reach = args.reach;
   s.place.firstQuery = position - run.token;
   result.q = args.q, result.k = args.keys, result.v = args.values;
   result.o = args.o;

@@ -110,6 +110,7 @@ constexpr Row table[] = {
      runs<attentionBackward, attentionBackwardBiasedArguments>},
     {"cached_attention", runCachedAttention},
     {"cached_attention_shard", runCachedAttention},
+    {"cached_attention_biased", runCachedAttention},
     {"merge_attention", runMergeAttention},
     {"cross_entropy_forward",
      runs<crossEntropyForward, crossEntropyForwardArguments>},

@@ -49,9 +49,10 @@ KernelError runCachedAttention(const LibraryCall &call, Workers &workers) {
   CachedAttentionArguments args = cachedAttentionArguments(call);
   auto bytes = size_t(args.pages * kCachePage * args.kvHeads * args.headDim *
                       bytesOf(args.keys.dtype));
-  for (size_t i : {6, 7})
-    if (at(call, i) != at(call, i + 3))
-      std::memcpy(at(call, i + 3), at(call, i), bytes);
+  size_t results = call.buffers.size() - 2;
+  for (size_t i : {0, 1})
+    if (at(call, 6 + i) != at(call, results + i))
+      std::memcpy(at(call, results + i), at(call, 6 + i), bytes);
   return cachedAttention(args, workers);
 }
 

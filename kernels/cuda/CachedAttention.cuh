@@ -26,8 +26,8 @@
 ///
 /// `Shape` says what is known at compile time, as in Attention.cuh:
 ///   T; int heads, kvHeads, dim; Integer window, rows, tablePages,
-///   pages, wholeHeads; float scale, softcap; bool causal (true), alibi;
-///   unsigned dropoutThreshold (0)
+///   pages, wholeHeads; float scale, softcap; bool causal (true), alibi,
+///   biased; int reach; unsigned dropoutThreshold (0)
 ///
 /// A call's heads are `wholeHeads` from `firstHead` on, or all of them.
 ///
@@ -181,6 +181,7 @@ template <class Shape, int Tokens, bool OneToken = false> struct PageWalk {
   const BlockTokens<Shape, Tokens> &tokens;
   int head;       ///< Of keys.
   int firstQuery; ///< Head, of all, of the first row.
+  const float *bias = nullptr; ///< [2 reach + 1, heads], with Shape::biased.
 
   HOCKET_MEMBER Place begin() const { return startOf(tokens.runFrom(0)); }
   HOCKET_MEMBER Place next(const Place &at) const {
@@ -216,6 +217,12 @@ template <class Shape, int Tokens, bool OneToken = false> struct PageWalk {
   }
   HOCKET_MEMBER int distanceOf(const Place &at, int row, int key) const {
     return tokens.position[OneToken ? 0 : row] - (at.key + key);
+  }
+  /// As scores stand.
+  HOCKET_MEMBER float biasOf(const Place &at, int row, int key) const {
+    int behind = biasRow<Shape>(-distanceOf(at, row, key));
+    return bias[behind * Shape::heads + headOf(row)] *
+           (1 / scoreScale<Shape>());
   }
   HOCKET_MEMBER void slope(Scores &scores, const Place &at) const {
     if constexpr (Shape::alibi) {
@@ -310,9 +317,10 @@ cachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
 template <class Shape, bool OneToken>
 HOCKET_DEVICE void
 plainCachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
-                     const typename Shape::T *values, const int *positions,
-                     const int *rows, const int *table, typename Shape::T *o,
-                     Integer tokenCount, Integer firstHead, float *shared) {
+                     const typename Shape::T *values, const float *bias,
+                     const int *positions, const int *rows, const int *table,
+                     typename Shape::T *o, Integer tokenCount,
+                     Integer firstHead, float *shared) {
   constexpr int own = OneToken ? kFewRows : plainRows(Shape::dim);
   constexpr int tokensOfBlock = OneToken ? 1 : own;
   constexpr int group = Shape::heads / Shape::kvHeads;
@@ -338,7 +346,8 @@ plainCachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
   tokens.set(places, token, count);
   __syncthreads();
   PageWalk<Shape, tokensOfBlock, OneToken> walk{keys,   values, places,
-                                                tokens, head,   firstQuery};
+                                                tokens, head,   firstQuery,
+                                                bias};
   plainAttendToTiles<Shape, own>(walk, queries, sums, softmax, shared);
   softmax.end();
   __syncthreads();

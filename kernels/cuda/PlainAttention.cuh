@@ -291,7 +291,7 @@ HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
       mine[key] -= slopeOf<Shape>(walk.headOf(row)) *
                    static_cast<float>(walk.distanceOf(place, row, key));
     else if constexpr (Shape::biased)
-      mine[key] += walk.bias[biasRow<Shape>(-walk.distanceOf(place, row, key))];
+      mine[key] += walk.biasOf(place, row, key);
     greatest = maximum(greatest, mine[key]);
   }
 #pragma unroll
@@ -349,6 +349,9 @@ template <class Shape> struct PlainSequenceWalk {
   /// Of all heads.
   HOCKET_MEMBER int headOf(int) const {
     return static_cast<int>(call.firstHead) + head.h;
+  }
+  HOCKET_MEMBER float biasOf(Place first, int row, int key) const {
+    return bias[biasRow<Shape>(-distanceOf(first, row, key))];
   }
   HOCKET_MEMBER int distanceOf(Place first, int row, int key) const {
     return queryAt(row) - keyAt(first + key);

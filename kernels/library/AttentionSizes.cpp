@@ -227,6 +227,22 @@ KernelError cachedAttentionShardSizes(Integers n, Floats floats, Bytes bytes) {
   return n[9] >= n[2] && n[9] <= INT32_MAX ? nullptr : kDimension;
 }
 
+KernelError cachedAttentionBiasedSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 11)
+    return kCount;
+  if (floats.size() != 1)
+    return kFloats;
+  if (KernelError error = cachedAttentionSizes(n.first(9), floats, bytes))
+    return error;
+  if (n[9] != n[2] || n[10] < 0 || n[10] > kMostRelativeDistance)
+    return kDimension;
+  // Behind what the host says stands the bias, before the results.
+  for (size_t i : {11, 10, 9})
+    bytes[i] = bytes[i - 1];
+  bytes[8] = 4 * (2 * n[10] + 1) * n[2];
+  return nullptr;
+}
+
 KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes) {
   if (KernelError error = checkCounts(n, 4, floats, 0))
     return error;

@@ -204,6 +204,8 @@ attentionBackwardBiasedArguments(const LibraryCall &call) {
 CachedAttentionArguments cachedAttentionArguments(const LibraryCall &call) {
   Integers n = call.integers;
   DType t = typeOf(n[0]);
+  bool isBiased = n.size() == 11;
+  size_t first = isBiased ? 9 : 8; // Of what it gives.
   return {n[1],
           n[2],
           n[3],
@@ -223,9 +225,11 @@ CachedAttentionArguments cachedAttentionArguments(const LibraryCall &call) {
           ids(call, 3),
           ids(call, 4),
           ids(call, 5),
-          view(call, 8, t),
-          view(call, 9, t),
-          view(call, 10, t)};
+          view(call, first, t),
+          view(call, first + 1, t),
+          view(call, first + 2, t),
+          isBiased ? floatsAt(call, 8) : nullptr,
+          isBiased ? n[10] : 0};
 }
 
 //===----------------------------------------------------------------------===//

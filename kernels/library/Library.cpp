@@ -46,6 +46,8 @@ static constexpr LibraryOp table[] = {
     {"cached_attention", 11, 11, 0, 0b11100000000, false, cachedAttentionSizes},
     {"cached_attention_shard", 11, 11, 1, 0b11100000000, false,
      cachedAttentionShardSizes},
+    {"cached_attention_biased", 12, 12, 0, 0b111000000000, false,
+     cachedAttentionBiasedSizes},
     {"merge_attention", 6, 6, 0, 0b110000, false, mergeAttentionSizes},
     {"cross_entropy_forward", 4, 4, 0, 0b1100, false, crossEntropyForwardSizes},
     {"cross_entropy_backward", 5, 5, 0, 0b10000, false,

@@ -92,6 +92,10 @@
 /// cached_attention_shard  as cached_attention, of a shard of heads
 ///                     integers: as cached_attention, whole heads
 ///                     scalars: first head
+/// cached_attention_biased  as cached_attention, with bias f32[2 R + 1, n] in
+///                     front of what it gives
+///                     integers: as cached_attention, n, R
+///                     floats: scale
 /// merge_attention     buffers: o f32[B, S, n, d], lse f32[B, n, S], the same
 ///                     over other keys, both together (out; may be the first)
 ///                     integers: B, S, n, d

@@ -104,6 +104,7 @@ KernelError attentionBackwardDocumentsBytes(Integers n, Floats floats,
                                             Bytes bytes);
 KernelError cachedAttentionSizes(Integers n, Floats floats, Bytes bytes);
 KernelError cachedAttentionShardSizes(Integers n, Floats floats, Bytes bytes);
+KernelError cachedAttentionBiasedSizes(Integers n, Floats floats, Bytes bytes);
 KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes);
 
 // LossSizes.cpp

@@ -67,6 +67,10 @@ static void attend(const CachedAttentionArguments &args, int64_t t, int64_t h) {
       score -= alibiSlope(args.firstHead + h,
                           args.wholeHeads > 0 ? args.wholeHeads : args.heads) *
                double(last - j);
+    if (args.bias) {
+      int64_t behind = std::max(j - last, -args.reach);
+      score += double(args.bias[(args.reach + behind) * args.heads + h]);
+    }
     scores.push_back(score);
     largest = std::max(largest, scores.back());
   }

@@ -51,6 +51,9 @@ struct CachedAttentionArguments {
   const int32_t *table = nullptr; ///< [rows, tablePages]
   View o;                         ///< as q
   View keys, values;              ///< [pages, kCachePage, kvHeads, headDim]
+  /// [2 reach + 1, heads], as in Attention.h; null: none.
+  const float *bias = nullptr;
+  int64_t reach = 0;
 };
 
 /// Null, or what is wrong with what the host says.

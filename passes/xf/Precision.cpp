@@ -102,6 +102,8 @@ void Narrowing::findWide() {
       markWide(norm.getBias());
     } else if (auto attention = dyn_cast<AttentionOp>(op)) {
       markWide(attention.getBias());
+    } else if (auto cached = dyn_cast<CachedAttentionOp>(op)) {
+      markWide(cached.getBias());
     } else if (auto rope = dyn_cast<RopeOp>(op)) {
       markWide(rope.getTable());
     } else if (isa<RopeTableOp, RopeTableAtOp>(op)) {

@@ -54,7 +54,9 @@ StatusOr<std::optional<CacheShape>>
 CacheShape::of(const program::Program &program) {
   InputShape table = shapeOf(program, "decode", "table");
   InputShape tokens = shapeOf(program, "decode", "tokens");
-  InputShape prompt = shapeOf(program, "prefill", "tokens");
+  bool encodes = program.training().has_span_corruption();
+  InputShape prompt =
+      shapeOf(program, "prefill", encodes ? "encoder_tokens" : "tokens");
   if (tokens.own == 0 || prompt.own == 0)
     return std::optional<CacheShape>();
   // Without attention there are no pages, and nobody asks for the table.
@@ -76,7 +78,9 @@ uint64_t inference::tokensOf(const program::Program &program,
 CacheHost::CacheHost(const program::Program &program, unsigned rank,
                      std::string entry, const CacheShape &shape)
     : ScoreHost(program, rank, entry, tokensOf(program, entry)),
-      name(std::move(entry)), shape(shape), labels(rows(), -1) {
+      name(std::move(entry)), shape(shape),
+      standsInRow(program.training().has_span_corruption()),
+      labels(rows(), -1) {
   uint64_t ownRows = shape.rows / shape.groups;
   table.resize(shape.rows * shape.tablePages);
   for (uint64_t i = 0; i < table.size(); ++i)
@@ -88,6 +92,7 @@ void CacheHost::clear() {
   tokens.assign(rows(), 0);
   positions.assign(rows(), 0);
   tokenRows.assign(rows(), -1);
+  keyCounts.assign(rows(), 1);
   used.assign(shape.groups, 0);
 }
 
@@ -95,9 +100,12 @@ uint64_t CacheHost::room(uint64_t row) const {
   return rows() / shape.groups - used[shape.groupOf(row)];
 }
 
-LabelPlace CacheHost::add(uint64_t row, uint64_t position, int32_t token) {
+LabelPlace CacheHost::add(uint64_t row, uint64_t position, int32_t token,
+                          uint64_t keys) {
   uint64_t group = shape.groupOf(row);
-  uint64_t at = group * (rows() / shape.groups) + used[group]++;
+  uint64_t next = group * (rows() / shape.groups) + used[group]++;
+  uint64_t at = standsInRow ? row : next;
+  keyCounts[at] = int32_t(keys);
   tokens[at] = token;
   positions[at] = int32_t(position);
   tokenRows[at] = int32_t(row % (shape.rows / shape.groups));
@@ -107,11 +115,31 @@ LabelPlace CacheHost::add(uint64_t row, uint64_t position, int32_t token) {
 Status CacheHost::provide(const HostInput &input, std::span<std::byte> data) {
   if (input.name == "table")
     return provideRows(input, table, shape.tablePages, data);
-  const std::vector<int32_t> *from = input.name == "tokens"      ? &tokens
-                                     : input.name == "labels"    ? &labels
-                                     : input.name == "positions" ? &positions
-                                     : input.name == "rows"      ? &tokenRows
-                                                                 : nullptr;
+  const std::vector<int32_t> *from = input.name == "tokens"       ? &tokens
+                                     : input.name == "labels"     ? &labels
+                                     : input.name == "positions"  ? &positions
+                                     : input.name == "rows"       ? &tokenRows
+                                     : input.name == "key_counts" ? &keyCounts
+                                                                  : nullptr;
   return from ? provideRows(input, *from, 1, data)
               : StepHost::provide(input, data);
+}
+
+EncoderHost::EncoderHost(const program::Program &program, unsigned rank,
+                         uint64_t rows, uint64_t length)
+    : ScoreHost(program, rank, "prefill", rows), length(length),
+      tokens(rows * length, 0), keyCounts(rows * length, 1) {}
+
+void EncoderHost::set(uint64_t row, std::span<const int32_t> text) {
+  auto first = ptrdiff_t(row * length);
+  auto end = std::ranges::copy(text, tokens.begin() + first).out;
+  std::fill(end, tokens.begin() + first + ptrdiff_t(length), 0);
+  std::fill_n(keyCounts.begin() + first, length, int32_t(text.size()));
+}
+
+Status EncoderHost::provide(const HostInput &input, std::span<std::byte> data) {
+  bool isTokens = input.name == "encoder_tokens";
+  if (!isTokens && input.name != "key_counts")
+    return StepHost::provide(input, data);
+  return provideRows(input, isTokens ? tokens : keyCounts, length, data);
 }

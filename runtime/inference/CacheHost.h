@@ -48,16 +48,38 @@ public:
   void clear();
   /// How many tokens of `row` the next run can still take.
   uint64_t room(uint64_t row) const;
-  /// Adds one, if there is room: the place that tells of it.
-  LabelPlace add(uint64_t row, uint64_t position, int32_t token);
+  /// Adds one, if there is room: the place that tells of it. `keys`: how many
+  /// of an encoder's tokens it attends to, where there is one.
+  LabelPlace add(uint64_t row, uint64_t position, int32_t token,
+                 uint64_t keys = 1);
 
   Status provide(const HostInput &input, std::span<std::byte> data) override;
 
 private:
   std::string name;
   CacheShape shape;
-  std::vector<int32_t> tokens, labels, positions, tokenRows, table;
+  /// Attention to an encoder is of rows, so that a token stands in its own.
+  const bool standsInRow;
+  std::vector<int32_t> tokens, labels, positions, tokenRows, table, keyCounts;
   std::vector<uint64_t> used; ///< Tokens of each group.
+};
+
+/// The host of `prefill` where that reads what an encoder is given: a text a
+/// row, and how many tokens it has.
+class EncoderHost : public ScoreHost {
+public:
+  /// `rows` texts of up to `length` tokens, at least one.
+  EncoderHost(const program::Program &program, unsigned rank, uint64_t rows,
+              uint64_t length);
+
+  /// What stands in `row` from here on.
+  void set(uint64_t row, std::span<const int32_t> text);
+
+  Status provide(const HostInput &input, std::span<std::byte> data) override;
+
+private:
+  uint64_t length;
+  std::vector<int32_t> tokens, keyCounts;
 };
 
 } // namespace hocket::inference

@@ -29,11 +29,23 @@ const char *inference::finishName(Finish finish) {
   return "?";
 }
 
+std::vector<int32_t> inference::promptOf(const program::Program &program,
+                                         const tokenizer::Tokenizer &tokenizer,
+                                         const std::string &text) {
+  std::vector<int32_t> tokens;
+  tokenizer.encodePrompt(text, tokens);
+  const auto &training = program.training();
+  if (training.has_span_corruption()) // As inputs end in training.
+    tokens.push_back(int32_t(training.span_corruption().end_token()));
+  // Nothing stands before a document but the end of another.
+  if (std::optional<int32_t> end = tokenizer.endOfDocument();
+      end && tokens.empty())
+    tokens.push_back(*end);
+  return tokens;
+}
+
 Status inference::checkRequest(const program::Program &program,
                                const GenerateRequest &request) {
-  if (program.training().has_span_corruption())
-    return invalidArgument("the model has an encoder, whose decoder cannot be "
-                           "asked to write yet");
   if (program.training().has_masked_lm())
     return invalidArgument("the model tells masked tokens of whole texts, and "
                            "writes none after another");
@@ -43,11 +55,16 @@ Status inference::checkRequest(const program::Program &program,
   HOCKET_RETURN_IF_ERROR(checkSampling(request.sampling));
   if (request.prompt.empty())
     return invalidArgument("the prompt has no token");
-  if (request.prompt.size() > lengthOf(program))
+  uint64_t encoder = encoderLengthOf(program);
+  uint64_t most = encoder > 0 ? encoder : lengthOf(program);
+  if (request.prompt.size() > most)
     return invalidArgument(formatText(
         "the prompt has %zu tokens, the model sees %llu: compile it with a "
-        "longer training.sequence_length",
-        request.prompt.size(), wide(lengthOf(program))));
+        "longer training.%ssequence_length",
+        request.prompt.size(), wide(most), encoder > 0 ? "encoder_" : ""));
+  if (encoder > 0 && request.tellsOfPrompt)
+    return invalidArgument("the encoder reads the prompt, and nothing tells "
+                           "how likely its tokens are");
   if (program.training().has_images() &&
       std::ranges::count(request.prompt,
                          int32_t(program.training().images().image_token())))
@@ -75,21 +92,35 @@ StatusOr<std::unique_ptr<Generator>> Generator::create(LoadedModel &model) {
   std::unique_ptr<Generator> generator(new Generator(model));
   HOCKET_ASSIGN_OR_RETURN(std::optional<CacheShape> shape,
                           CacheShape::of(model.program()));
+  uint64_t encoder = encoderLengthOf(model.program());
+  if (!shape && encoder > 0)
+    return invalidArgument("the program keeps nothing of what its encoder has "
+                           "read; compile it with --entries generate");
   if (!shape)
     return generator;
   if (shape->rows != generator->rows)
     return invalidArgument("the program writes other sequences at a time than "
                            "it evaluates");
-  for (auto [host, entry] : {std::pair{&generator->prefill, "prefill"},
-                             {&generator->decode, "decode"}})
-    *host = std::make_unique<CacheHost>(model.program(), model.world().rank(),
-                                        entry, *shape);
+  auto hostOf = [&](const char *entry) {
+    return std::make_unique<CacheHost>(model.program(), model.world().rank(),
+                                       entry, *shape);
+  };
+  generator->decode = hostOf("decode");
+  if (encoder > 0)
+    generator->encoder = std::make_unique<EncoderHost>(
+        model.program(), model.world().rank(), shape->rows, encoder);
+  else
+    generator->prefill = hostOf("prefill");
   return generator;
 }
 
 void Generator::add(uint64_t id, GenerateRequest request) {
   Job job{id, std::move(request), 0, {}, 0, {}, 0};
-  job.tokens = job.request.prompt;
+  const auto &training = model.program().training();
+  if (training.has_span_corruption()) // As T5's decoder begins.
+    job.tokens = {int32_t(training.span_corruption().pad_token())};
+  else
+    job.tokens = job.request.prompt;
   if (job.request.tellsOfPrompt)
     job.untold = job.tokens.size() - 1;
   waiting.push_back(std::move(job));
@@ -104,14 +135,24 @@ void Generator::remove(uint64_t id) {
   });
 }
 
-void Generator::takeRows() {
+bool Generator::takeRows() {
+  bool takes = false;
   for (uint64_t row = 0; row < rows && !waiting.empty(); ++row) {
     if (taken[row])
       continue;
-    taken[row] = true;
+    taken[row] = takes = true;
     waiting.front().row = row;
     running.splice(running.end(), waiting, waiting.begin());
   }
+  return takes;
+}
+
+/// Reads the prompts of all rows. Those that had been read give the same bits.
+Status Generator::encode() {
+  for (const Job &job : running)
+    encoder->set(job.row, job.request.prompt);
+  encoder->ask(/*labels=*/false, {});
+  return model.forward(*encoder, "prefill");
 }
 
 /// Without labels: `picked` is 0 then, and `picked - lse` the negative lse.
@@ -156,7 +197,7 @@ Generator::Pass Generator::passOverNewTokens() {
   uint64_t most = 0;
   for (const Job &job : running)
     most = std::max<uint64_t>(most, job.tokens.size() - job.kept);
-  CacheHost &to = most > fewTokens ? *prefill : *decode;
+  CacheHost &to = most > fewTokens && prefill ? *prefill : *decode;
   Pass pass{&to, to.entry(), {}, {}};
   to.clear();
   for (Job &job : running)
@@ -175,7 +216,8 @@ void Generator::addNewTokens(Job &job, CacheHost &to, Pass &pass) const {
     count = std::min<uint64_t>(count, 1);
   Pass::Part part;
   for (uint64_t i = 0; i < count; ++i, ++job.kept) {
-    LabelPlace place = to.add(job.row, job.kept, job.tokens[job.kept]);
+    LabelPlace place = to.add(job.row, job.kept, job.tokens[job.kept],
+                              job.request.prompt.size());
     bool isLast = job.kept + 1 == job.tokens.size();
     part.writes = isLast && job.request.tokens > 0;
     bool isTold = part.told < job.untold && !isLast;
@@ -249,9 +291,12 @@ std::vector<Generator::Finished> Generator::takeFinishedBeforeTheyBegin() {
 
 StatusOr<std::vector<Generator::Finished>> Generator::step() {
   std::vector<Finished> finished = takeFinishedBeforeTheyBegin();
-  takeRows();
+  bool areNew = takeRows();
   if (running.empty())
     return finished;
+  if (encoder && areNew) {
+    HOCKET_RETURN_IF_ERROR(encode());
+  }
   Pass pass = decode ? passOverNewTokens() : passOverSequences();
   pass.host->ask(/*labels=*/true, pass.places);
   HOCKET_RETURN_IF_ERROR(model.forward(*pass.host, pass.entry));

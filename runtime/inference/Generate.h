@@ -21,6 +21,7 @@
 #include "runtime/inference/CacheHost.h"
 #include "runtime/inference/ModelRun.h"
 #include "runtime/inference/Sampling.h"
+#include "runtime/tokenizer/Tokenizer.h"
 
 #include <list>
 
@@ -70,6 +71,13 @@ struct GeneratedText {
   Finish finish = Finish::Length;
 };
 
+/// The tokens of a text that is to be gone on with, or that an encoder reads,
+/// with its end behind it then. Of an empty text the end of a document; empty
+/// where the tokenizer has none.
+std::vector<int32_t> promptOf(const program::Program &program,
+                              const tokenizer::Tokenizer &tokenizer,
+                              const std::string &text);
+
 /// InvalidArgument for what the program cannot take.
 Status checkRequest(const program::Program &program,
                     const GenerateRequest &request);
@@ -105,8 +113,10 @@ private:
     uint64_t id;
     GenerateRequest request;
     uint64_t row = 0;
-    std::vector<int32_t> tokens; ///< The prompt and what is written.
-    uint64_t kept = 0;           ///< Of these, those that the cache has.
+    /// The prompt and what is written; with an encoder, which reads the prompt,
+    /// the decoder's first token in its place.
+    std::vector<int32_t> tokens;
+    uint64_t kept = 0; ///< Of these, those that the cache has.
     GeneratedText text;
     uint64_t untold = 0; ///< Places of the prompt to tell of.
   };
@@ -132,7 +142,9 @@ private:
 
   explicit Generator(LoadedModel &model);
   std::vector<Finished> takeFinishedBeforeTheyBegin();
-  void takeRows();
+  /// Gives requests that wait a row each; whether there were any.
+  bool takeRows();
+  Status encode();
   void fill(data::Batch &batch) const;
   /// How many places more can be told of.
   uint64_t roomFor(const Pass &pass) const;
@@ -147,6 +159,7 @@ private:
   ScoreHost host;
   /// Of a program that keeps a cache.
   std::unique_ptr<CacheHost> prefill, decode;
+  std::unique_ptr<EncoderHost> encoder; ///< In the place of `prefill`.
   std::list<Job> waiting, running;
   std::vector<bool> taken; ///< By row.
   Listener listener;

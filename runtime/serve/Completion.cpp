@@ -33,12 +33,7 @@ static constexpr double mostSampling = 1e6;
 
 StatusOr<std::vector<int32_t>>
 ServedModel::tokensOf(const std::string &text) const {
-  std::vector<int32_t> tokens;
-  tokenizer->encodePrompt(text, tokens);
-  // Nothing stands before a document but the end of another.
-  if (std::optional<int32_t> end = tokenizer->endOfDocument();
-      end && tokens.empty())
-    tokens.push_back(*end);
+  std::vector<int32_t> tokens = inference::promptOf(*program, *tokenizer, text);
   if (tokens.empty())
     return invalidArgument("the prompt has no token");
   return tokens;
@@ -93,7 +88,10 @@ static Status checkFits(const ServedModel &model, const Question &question,
                         const std::string &countName) {
   const GenerateRequest &request = question.request;
   HOCKET_RETURN_IF_ERROR(checkRequest(*model.program, request));
-  uint64_t room = lengthOf(*model.program) + 1 - request.prompt.size();
+  // An encoder's decoder begins with one token of its own.
+  bool isEncoded = inference::encoderLengthOf(*model.program) > 0;
+  uint64_t room =
+      lengthOf(*model.program) + 1 - (isEncoded ? 1 : request.prompt.size());
   if (request.tokens > room)
     return invalidArgument(formatText(
         "the prompt has %zu tokens and '%s' is %llu: the model sees %llu, so "

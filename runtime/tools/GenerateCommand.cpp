@@ -108,13 +108,9 @@ requestsOf(const GenerateArguments &arguments, const Prompts &prompts,
            const std::shared_ptr<const Tokenizer> &tokenizer,
            const program::Program &program) {
   std::vector<GenerateRequest> requests;
-  std::optional<int32_t> end = tokenizer->endOfDocument();
   for (size_t i = 0; i < prompts.texts.size(); ++i) {
     GenerateRequest &request = requests.emplace_back();
-    tokenizer->encodePrompt(prompts.texts[i], request.prompt);
-    // Nothing stands before a document but the end of another.
-    if (request.prompt.empty() && end)
-      request.prompt.push_back(*end);
+    request.prompt = promptOf(program, *tokenizer, prompts.texts[i]);
     request.tokens = arguments.tokens;
     request.stream = i;
     request.sampling = arguments.chosenSampling();

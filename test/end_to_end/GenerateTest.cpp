@@ -19,6 +19,7 @@
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 
 using namespace hocket;
 using namespace hocket::inference;
@@ -121,6 +122,9 @@ TEST_F(GeneratedPlans, KeepKeysAndValuesToTheBit) {
            {capped, "pp=2", "", "precision: BF16"},
            {sloped, "tp=2,dp=2", "", "precision: BF16"},
            {sloped, "pp=2", "", "precision: FP32"},
+           {relative, "", "", "precision: FP32"},
+           {relative, "tp=2,dp=2", "", "precision: BF16"},
+           {relative, "pp=2", "", "precision: FP32"},
            {stateSpace, "", "", "precision: FP32"},
            {stateSpace, "tp=2,dp=2", "--sequence-parallel", "precision: BF16"},
            {stateSpace, "pp=2,tp=2", "--prefill-tokens 7", "precision: FP16"},
@@ -189,6 +193,55 @@ TEST_F(GeneratedPlans, GiveEachTokenItsScore) {
       for (size_t i = 0; i < requests.size(); ++i)
         EXPECT_EQ(texts[i].logProbabilities, (*scores)[i].logProbabilities);
     }
+}
+
+/// Two stacks: each token has the score that a program gives it whose encoder
+/// takes in as many tokens as the prompt has, none of which is padding. More
+/// prompts than rows, so that texts begin beside others.
+TEST_F(GeneratedPlans, ReadPromptsWithAnEncoder) {
+  constexpr size_t lengths[] = {24, 10, 16, 10, 24, 16, 10};
+  std::vector<GenerateRequest> requests;
+  for (size_t i = 0; i < std::size(lengths); ++i) {
+    GenerateRequest &request = requests.emplace_back();
+    for (size_t j = 0; j < lengths[i]; ++j)
+      request.prompt.push_back(int32_t((i * 31 + j * 17) % vocabulary));
+    request.tokens = 3 + i % 4;
+    request.sampling.temperature = 0.8;
+  }
+  std::map<size_t, SharedProgram> scoring;
+  for (size_t size : {10, 16, 24}) {
+    std::string flags =
+        "training.encoder_sequence_length=" + std::to_string(size);
+    scoring[size] =
+        compile(twoStacks, {"Score", "", 2, flags.c_str()}, "precision: FP32");
+  }
+  std::vector<GeneratedText> one;
+  for (const char *mesh : {"", "tp=2", "tp=2,dp=2"}) {
+    SCOPED_TRACE(mesh);
+    auto texts =
+        textsOf(compile(twoStacks, {"Two", mesh, 6, "--entries generate"},
+                        "precision: FP32"),
+                requests);
+    if (one.empty())
+      one = texts;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      EXPECT_EQ(texts[i].tokens, one[i].tokens);
+      ScoreRequest scored;
+      scored.encoder = requests[i].prompt;
+      scored.labels = texts[i].tokens;
+      scored.tokens = {0};
+      scored.tokens.insert(scored.tokens.end(), scored.labels.begin(),
+                           scored.labels.end() - 1);
+      auto scores = score(
+          scoring[lengths[i]],
+          std::make_shared<const std::vector<ScoreRequest>>(1, scored), {});
+      ASSERT_TRUE(scores.ok()) << scores.status().message();
+      const auto &expected = scores->front().logProbabilities;
+      ASSERT_EQ(texts[i].logProbabilities.size(), expected.size());
+      for (size_t j = 0; j < expected.size(); ++j)
+        EXPECT_NEAR(texts[i].logProbabilities[j], expected[j], 1e-5);
+    }
+  }
 }
 
 TEST_F(GeneratedPlans, TakeTheLikeliestIfTheyAreTold) {
@@ -293,9 +346,14 @@ TEST(GenerateRequests, AreChecked) {
   program.mutable_training()->mutable_masked_lm();
   EXPECT_EQ(fault({1}), "the model tells masked tokens of whole texts, and "
                         "writes none after another");
-  program.mutable_training()->mutable_span_corruption();
-  EXPECT_EQ(fault({1}), "the model has an encoder, whose decoder cannot be "
-                        "asked to write yet");
+  program.mutable_training()->clear_masked_lm();
+  program.mutable_training()
+      ->mutable_span_corruption()
+      ->set_encoder_sequence_length(6);
+  EXPECT_EQ(fault({1, 2, 3, 4, 5}), "");
+  EXPECT_EQ(fault({1, 2, 3, 4, 5, 6, 7}),
+            "the prompt has 7 tokens, the model sees 6: compile it with a "
+            "longer training.encoder_sequence_length");
 }
 
 } // namespace

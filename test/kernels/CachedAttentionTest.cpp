@@ -71,6 +71,11 @@ TEST(CachedAttention, SlopesLowerScoresByTheirDistances) {
   check(shard, DType::BF16);
 }
 
+TEST(CachedAttention, ScoresGetANumberByDistance) {
+  check(biased(shapeOf(2, 150, 6, 2, 16), 40), DType::F32);
+  check(biased(shapeOf(2, 70, 4, 2, 32), 128), DType::BF16);
+}
+
 TEST(CachedAttention, ChecksWhatTheHostSays) {
   AttentionShape s = shapeOf(2, 70, 2, 1, 8);
   TestWorkers workers(1);

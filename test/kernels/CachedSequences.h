@@ -114,7 +114,11 @@ Array fill(const AttentionShape &s, DType dtype, Tensors &t,
     Array k = gather(chunk, t.k, s.keys, s.kvHeads * s.headDim);
     Array v = gather(chunk, t.v, s.keys, s.kvHeads * s.headDim);
     Array o = randomArray(dtype, q.size(), 5); // overwritten, padding too
-    EXPECT_EQ(run(argumentsOf(cache, chunk, q, k, v, o)), nullptr);
+    CachedAttentionArguments args = argumentsOf(cache, chunk, q, k, v, o);
+    if (s.reach > 0)
+      args.bias = static_cast<const float *>(t.bias.view().data),
+      args.reach = s.reach;
+    EXPECT_EQ(run(args), nullptr);
     for (size_t at = 0; at < chunk.rows.size(); ++at)
       for (int64_t c = 0; c < width; ++c) {
         double value = o[int64_t(at) * width + c];

@@ -643,6 +643,33 @@ class LiveModelsTest(unittest.TestCase):
                 self.assertNotEqual((theirs / "model.safetensors").read_bytes(),
                                     (mine / "model.safetensors").read_bytes())  # fmt: skip
 
+    def test_t5s_write_the_same_text(self):
+        """Greedily, three texts in two rows, by what each layer keeps."""
+        words = [[5 + (7 * i * i + k) % 15 for i in range(n)] for k, n in enumerate((3, 9, 12))]
+        asked = self.folder / "prompts.txt"
+        asked.write_text("".join(" ".join(WORDS[i] for i in each) + "\n" for each in words))
+        prompts = [[2, *each, 3, 1] for each in words]  # As WordPiece has a text; then the end.
+        for name, (family, config) in T5S.items():
+            with self.subTest(name):
+                theirs, start = (self.folder / f"writing {name}{end}" for end in ("", " start"))
+                self.publish_t5(family, config, theirs)
+                must("checkpoint", "import", theirs, "-o", start, *said(SPANS))
+                told = must(
+                    "generate", "--load", start, *said(SPANS),
+                    "--rows", "2", "--tokenizer", self.words, "--prompts", asked, "--tokens", "9",
+                    "--greedy", "--ignore-eod")  # fmt: skip
+                ours = [json.loads(line)["tokens"] for line in told.splitlines()]
+                model = self.transformers.AutoModelForSeq2SeqLM.from_pretrained(
+                    theirs, dtype=self.torch.float32, attn_implementation="eager"
+                )
+                written = [
+                    model.generate(self.torch.tensor([each]), max_new_tokens=9, min_new_tokens=9,
+                                   do_sample=False, eos_token_id=len(WORDS) + 1,
+                                   use_cache=False)  # Its own has layers of one stack.
+                    for each in prompts
+                ]  # fmt: skip
+                self.assertEqual(ours, [w[0, 1:].tolist() for w in written])
+
     def test_models_of_ones_own_go_out(self):
         for family, says in SPECS.items():
             with self.subTest(family):

@@ -4,7 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/xf/IR/HostInputs.h"
 #include "dialects/xf/IR/XfConstraints.h"
+#include "kernels/reference/RelativeBuckets.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -27,6 +29,26 @@ LogicalResult RopeTableAtOp::verify() {
     if (!std::isfinite(frequency))
       return emitOpError("X66: frequency ") << frequency << " is not finite";
   return success();
+}
+
+/// X120: what scores get by distance, as of attention (X115).
+static LogicalResult checkCachedBias(CachedAttentionOp op) {
+  if (!op.getBias())
+    return success();
+  if (failed(checkRank(op, 120, "bias", op.getBias(), 2)))
+    return failure();
+  int64_t rows = shapeOf(op.getBias())[0];
+  if (rows % 2 == 0 || rows > 2 * hocket::kernels::kMostRelativeDistance + 1)
+    return op.emitOpError("X120: bias has ")
+           << rows << " rows, expected an odd number up to "
+           << 2 * hocket::kernels::kMostRelativeDistance + 1;
+  if (!op.getSoftcap().isZero() || op.getAlibi() || op.getFirstHead())
+    return op.emitOpError("X120: has a bias, and a softcap or alibi");
+  if (failed(checkShape(op, 120, "bias", op.getBias(),
+                        {rows, shapeOf(op.getQuery())[2]})))
+    return failure();
+  return checkElement(op, 120, "bias", op.getBias(),
+                      widened(elementOf(op.getQuery())));
 }
 
 LogicalResult CachedAttentionOp::verify() {
@@ -66,11 +88,39 @@ LogicalResult CachedAttentionOp::verify() {
       (getFirstHead() && static_cast<int64_t>(getWholeHeads()) < query[2]))
     return emitOpError("X67: first_head is one of whole_heads, ")
            << query[2] << " at least";
+  if (failed(checkCachedBias(*this)))
+    return failure();
   return checkSoftcap(*this, getSoftcap().convertToDouble(), getAlibi());
 }
 
 /// X68: the functions take what the host gives, and who is not alone leaves
 /// evaluation to the step.
+static constexpr llvm::StringLiteral tokensText =
+    " is not (tokens, labels, positions, rows, table) -> (), a token a row";
+
+/// X68: whether `function` takes so many arguments: tokens, a row each, and of
+/// each a label, a position and a row; a table; of each one number more.
+static bool takesTokens(func::FuncOp function, unsigned arguments) {
+  if (function.getNumArguments() != arguments || function.getNumResults() != 0)
+    return false;
+  auto rows = dyn_cast<RankedTensorType>(function.getArgumentTypes()[0]);
+  bool alike = rows && rows.getRank() == 2 && rows.getDimSize(1) == 1;
+  for (unsigned i = 1; alike && i < arguments; ++i)
+    alike = i == 4 || function.getArgumentTypes()[i] == rows;
+  return alike;
+}
+
+/// X121: whether `function` takes what an encoder reads, a text a row, and how
+/// many of a row's tokens there are.
+static bool encodesTexts(func::FuncOp function) {
+  if (function.getNumArguments() != 2 || function.getNumResults() != 0)
+    return false;
+  auto rows = dyn_cast<RankedTensorType>(function.getArgumentTypes()[0]);
+  return rows && rows.getRank() == 2 &&
+         function.getArgumentTypes()[1] == rows &&
+         findHostInput(function, HostInput::KeyCounts);
+}
+
 LogicalResult ServeOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!getAlone() && (getEvaluateAttr() || getPrepareAttr()))
     return emitOpError("X68: evaluate and prepare are the step's");
@@ -79,21 +129,30 @@ LogicalResult ServeOp::verifySymbolUses(SymbolTableCollection &tables) {
     return emitOpError("X68: has prefill and decode, or neither and is alone");
   if (!getPrefillAttr())
     return success();
-  for (FlatSymbolRefAttr name : {getPrefillAttr(), getDecodeAttr()}) {
-    auto function =
-        tables.lookupNearestSymbolFrom<func::FuncOp>(*this, name.getAttr());
-    if (!function)
+  auto lookUp = [&](FlatSymbolRefAttr name) {
+    return tables.lookupNearestSymbolFrom<func::FuncOp>(*this, name.getAttr());
+  };
+  for (FlatSymbolRefAttr name : {getPrefillAttr(), getDecodeAttr()})
+    if (!lookUp(name))
       return emitOpError("X68: names no function: ") << name;
-    auto rows = RankedTensorType();
-    if (function.getNumArguments() == 5)
-      rows = dyn_cast<RankedTensorType>(function.getArgumentTypes()[0]);
-    bool alike = rows && rows.getRank() == 2 && rows.getDimSize(1) == 1;
-    for (unsigned i = 1; alike && i < 4; ++i)
-      alike = function.getArgumentTypes()[i] == rows;
-    if (!alike || function.getNumResults() != 0)
-      return emitOpError("X68: ") << name
-                                  << " is not (tokens, labels, positions, "
-                                     "rows, table) -> (), a token a row";
-  }
+  func::FuncOp prefill = lookUp(getPrefillAttr()),
+               decode = lookUp(getDecodeAttr());
+  bool encodes = bool(findHostInput(prefill, HostInput::EncoderTokens));
+  if (encodes && !encodesTexts(prefill))
+    return emitOpError("X121: ")
+           << getPrefillAttr()
+           << " is not (encoder tokens, key counts) -> (), a text a row";
+  if (!encodes && !takesTokens(prefill, 5))
+    return emitOpError("X68: ") << getPrefillAttr() << tokensText;
+  if (encodes && takesTokens(decode, 6) &&
+      findHostInput(decode, HostInput::KeyCounts))
+    return success();
+  if (encodes)
+    return emitOpError("X121: ")
+           << getDecodeAttr()
+           << " is not (tokens, labels, positions, rows, table, key counts) -> "
+              "(), a token a row";
+  if (!takesTokens(decode, 5))
+    return emitOpError("X68: ") << getDecodeAttr() << tokensText;
   return success();
 }

@@ -471,6 +471,10 @@ FactorRule CachedAttentionOp::getFactorRule() {
   b.operand(query).operand(key).operand(key).operand(place).operand(place);
   b.operand(table).operand(cache).operand(cache);
   b.rule.operands.resize(getNumOperands()); // A number has no dims.
+  if (getBias()) {
+    TensorFactors bias{{b.whole(shapeOf(getBias())[0])}, {group, head}};
+    b.rule.operands.back() = bias;
+  }
   return b.result(query).result(cache).result(cache).rule;
 }
 

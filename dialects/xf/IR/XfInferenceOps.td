@@ -24,7 +24,7 @@ def Xf_RopeTableAtOp : Xf_Op<"rope_table_at"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_CachedAttentionOp : Xf_Op<"cached_attention"> {
+def Xf_CachedAttentionOp : Xf_Op<"cached_attention", [AttrSizedOperandSegments]> {
   let summary = "attention over the keys and values that a cache keeps";
   let description = [{
     Attention of `T` tokens of several sequences, each alone in its row:
@@ -34,8 +34,8 @@ def Xf_CachedAttentionOp : Xf_Op<"cached_attention"> {
     `[N, page, g, d]` that keeps the positions from `i * page` on of row `r`
     (arXiv 2309.06180). The results `new_keys`, `new_values` are the caches with
     the tokens' own keys and values; each token sees all of its sequence up to
-    itself, or the last `window` of that, and padding gives 0. `softcap` and
-    `alibi` are those of `xf.attention`. What a table or a row says of pages is
+    itself, or the last `window` of that, and padding gives 0. `softcap`, `alibi`
+    and `bias` are those of `xf.attention`. What a table or a row says of pages is
     about the shard that a device holds; with `alibi` a shard of `whole_heads`
     heads says which is its first one.
 
@@ -52,6 +52,7 @@ def Xf_CachedAttentionOp : Xf_Op<"cached_attention"> {
                        Xf_Tensor:$keys,
                        Xf_Tensor:$values,
                        Optional<I32>:$first_head,
+                       Optional<Xf_Tensor>:$bias,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        F64Attr:$scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$softcap,
@@ -60,6 +61,11 @@ def Xf_CachedAttentionOp : Xf_Op<"cached_attention"> {
   let results = (outs Xf_Tensor:$result,
                       Xf_Tensor:$new_keys,
                       Xf_Tensor:$new_values);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `,` $positions `,` $rows `,` $table `,` $keys `,`
+    $values (`,` $first_head^)? (`bias` $bias^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
 }
 
 def Xf_CachedConvOp : Xf_Op<"cached_conv"> {

@@ -82,6 +82,15 @@ struct CachedAttention {
         static_cast<int64_t>(op.getWholeHeads()));
   }
 
+  /// Of a key so far before its query.
+  double biasOf(int64_t h, int64_t before) {
+    if (!op.getBias())
+      return 0;
+    const ReferenceTensor &bias = operands.back();
+    int64_t reach = bias.dim(0) / 2;
+    return bias[(reach - std::min(before, reach)) * heads + h];
+  }
+
   void attend(int64_t t, int64_t h) {
     int64_t last = position(t), window = op.getWindow(), g = h * groups / heads;
     int64_t first = window > 0 ? std::max<int64_t>(0, last - window + 1) : 0;
@@ -96,6 +105,7 @@ struct CachedAttention {
       score *= scale;
       if (op.getAlibi())
         score -= slopeOf(h) * static_cast<double>(last - p);
+      score += biasOf(h, last - p);
       weights.push_back(cap > 0 ? cap * std::tanh(score / cap) : score);
     }
     double greatest = *llvm::max_element(weights);

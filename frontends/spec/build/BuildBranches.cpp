@@ -64,7 +64,7 @@ Value ModelBuilder::buildBranches(Value input) {
   if (kind->attention)
     x = addBranch(x, "attention", AttentionBranchStream,
                   [&](Value in) { return buildAttentionBranch(in); });
-  if (encoded)
+  if (own().has_encoder())
     x = addBranch(x, "cross_attention", CrossAttentionBranchStream,
                   [&](Value in) { return buildCrossAttentionBranch(in); });
   if (kind->stateSpace)

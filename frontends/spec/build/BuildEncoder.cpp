@@ -31,7 +31,8 @@ void ModelBuilder::declareEncoder() {
 
 void ModelBuilder::buildEncoderLayers() {
   llvm::SaveAndRestore length(sequence, encoderSequence);
-  llvm::SaveAndRestore<std::string> prefix(layerPrefix, "encoder_");
+  llvm::SaveAndRestore<std::string> prefix(layerPrefix,
+                                           layerPrefix + "encoder_");
   for (const ResolvedKind &each : encoderLayers.kinds()) {
     kind = &each;
     if (each.layers > 0)
@@ -66,11 +67,15 @@ Value ModelBuilder::buildEncoder(Value tokens) {
 Value ModelBuilder::buildCrossAttentionBranch(Value input) {
   const std::string name = "cross_attention";
   Value query = projectHeads(input, name + ".q", sequence, own().heads());
-  Value key =
-      projectHeads(encoded, name + ".k", encoderSequence, own().kv_heads());
-  Value value =
-      projectHeads(encoded, name + ".v", encoderSequence, own().kv_heads());
   AttentionForm form;
+  Value key = serving.crossKeys, value = serving.crossValues;
+  if (serving.isOn) {
+    form.positions = keyCounts;
+  } else {
+    key = projectHeads(encoded, name + ".k", encoderSequence, own().kv_heads());
+    value =
+        projectHeads(encoded, name + ".v", encoderSequence, own().kv_heads());
+  }
   form.name = "cross_attention";
   form.causal = false;
   form.stream = CrossAttentionStream;

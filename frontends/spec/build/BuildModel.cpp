@@ -131,8 +131,8 @@ Value ModelBuilder::buildAttentionBranch(Value input) {
   Value key = rotate(project("k", own().kv_heads()), "k");
   Value value = project("v", own().kv_heads());
 
-  return mergeHeads(serving.isOn ? buildCachedAttention(query, key, value)
-                                 : buildAttention(query, key, value),
+  return mergeHeads(keepsCaches() ? buildCachedAttention(query, key, value)
+                                  : buildAttention(query, key, value),
                     "attention");
 }
 
@@ -151,7 +151,7 @@ Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
   // A window that holds the whole sequence is none.
   form.window = kind->window() < sequence ? kind->window() : 0;
   form.positions = isOfTower()         ? Value()
-                   : seesBehind()      ? keyCounts
+                   : takesKeyCounts()  ? keyCounts
                    : resetsAttention() ? positions
                                        : Value();
   form.bias = relativeBias;
@@ -160,7 +160,7 @@ Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
 
 Value ModelBuilder::createAttention(Value query, Value key, Value value,
                                     const AttentionForm &form) {
-  double drop = own().dropout().attention();
+  double drop = serving.isOn ? 0 : own().dropout().attention();
   return builder
       .create<xf::AttentionOp>(
           at(form.name, "model.heads"), query.getType(),
@@ -264,16 +264,22 @@ func::FuncOp ModelBuilder::buildLayer() {
   if (documents)
     take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
          "positions", "training.data.reset_attention_mask");
-  bool padded = kind->attention && seesBehind() && !isOfTower();
+  bool padded = kind->attention && takesKeyCounts() && !isOfTower();
   if (padded)
     take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
          "key_counts", "model.attention_mask");
   bool relative = kind->attention && isRelative() && !isOfTower();
   if (relative)
     take(relativeBiasType(), "relative_bias", "model.relative_position");
-  bool isDecoder = own().has_encoder();
+  bool isDecoder = own().has_encoder() && !serving.isOn;
   if (isDecoder)
     take(tensor({batch, encoderSequence, model.hidden()}), "encoded",
+         "model.encoder");
+  const SmallVector<LayerCache> crossCaches = crossCachesOf(*kind);
+  for (const LayerCache &cache : crossCaches)
+    take(cache.type, cache.name, cache.field);
+  if (!crossCaches.empty())
+    take(RankedTensorType::get({batch, 1}, builder.getI32Type()), "key_counts",
          "model.encoder");
   const SmallVector<LayerCache> caches = cachesOf(*kind);
   if (!caches.empty())
@@ -300,6 +306,9 @@ func::FuncOp ModelBuilder::buildLayer() {
     keyCounts = body->getArgument(next++);
   relativeBias = relative ? body->getArgument(next++) : Value();
   encoded = isDecoder ? body->getArgument(next++) : Value();
+  if (!crossCaches.empty())
+    for (Value *value : {&serving.crossKeys, &serving.crossValues, &keyCounts})
+      *value = body->getArgument(next++);
   if (!caches.empty())
     for (Value *value : {&positions, &serving.places, &serving.table})
       *value = body->getArgument(next++);
@@ -332,7 +341,7 @@ void ModelBuilder::buildLayers() {
     if (each.layers > 0)
       layerFunctions[kind] = buildLayer();
   }
-  if (hasEncoder())
+  if (hasEncoder() && !serving.isOn)
     buildEncoderLayers();
   kind = nullptr;
 }
@@ -413,12 +422,17 @@ Value ModelBuilder::callLayer(const Stack &stack, int64_t index, Value input) {
     read(routerState(index, "bias"), model.moe().experts(), "model.moe");
   if (called.attention && resetsAttention() && !isTower)
     operands.push_back(positions);
-  if (called.attention && seesBehind() && !isTower)
+  if (called.attention && takesKeyCounts() && !isTower)
     operands.push_back(keyCounts);
   if (called.attention && isRelative() && !isTower)
     operands.push_back(relativeBias);
-  if (called.model.has_encoder())
+  if (called.model.has_encoder() && !serving.isOn)
     operands.push_back(encoded);
+  const SmallVector<LayerCache> crossCaches = crossCachesOf(called);
+  for (const LayerCache &cache : crossCaches)
+    read(cacheName(index, cache.name), cache.type.getShape(), cache.field);
+  if (!crossCaches.empty())
+    operands.push_back(keyCounts);
   const SmallVector<LayerCache> caches = cachesOf(called);
   if (!caches.empty())
     operands.append({positions, serving.places, serving.table});

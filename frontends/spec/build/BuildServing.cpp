@@ -30,11 +30,9 @@ std::string spec::whyNotServed(const Spec &spec) {
   if (spec.model().attention_mask() == Model::PREFIX)
     return "with attention_mask: PREFIX tokens of a prompt see those behind "
            "them, and caches take prompts in parts";
-  if (spec.model().position() == Model::RELATIVE)
-    return "caches have no position: RELATIVE yet";
-  if (spec.model().has_encoder())
-    return "no cache keeps what an encoder made yet";
   const plan::ParallelPlan plan = planOf(spec);
+  if (spec.model().has_encoder() && plan.stages() > 1)
+    return "stages of two stacks keep no caches; write pipeline_parallel: 1";
   if (!plan.shardings.empty())
     return "plan.shardings chooses for the ops of training alone";
   for (const ResolvedKind &kind : LayerPattern(spec.model()).kinds())
@@ -62,7 +60,7 @@ SmallVector<ModelBuilder::LayerCache>
 ModelBuilder::cachesOf(const ResolvedKind &of) const {
   using Role = xf::ParameterRole;
   SmallVector<LayerCache> caches;
-  if (!serving.isOn)
+  if (!keepsCaches())
     return caches;
   if (of.attention) {
     RankedTensorType type =
@@ -91,16 +89,29 @@ ModelBuilder::cachesOf(const ResolvedKind &of) const {
   return caches;
 }
 
+SmallVector<ModelBuilder::LayerCache>
+ModelBuilder::crossCachesOf(const ResolvedKind &of) const {
+  if (!keepsCaches() || !of.model.has_encoder())
+    return {};
+  RankedTensorType type = tensor(
+      {serving.rows, encoderSequence, model.kv_heads(), model.head_dim()});
+  return {{"cross_keys", type, xf::ParameterRole::Key, "model.kv_heads"},
+          {"cross_values", type, xf::ParameterRole::Value, "model.kv_heads"}};
+}
+
 void ModelBuilder::declareCaches() {
   MLIRContext *context = builder.getContext();
-  for (int64_t i = 0; i < model.layers(); ++i)
-    for (const LayerCache &cache : cachesOf(layers[i])) {
+  for (int64_t i = 0; i < model.layers(); ++i) {
+    SmallVector<LayerCache> caches = cachesOf(layers[i]);
+    llvm::append_range(caches, crossCachesOf(layers[i]));
+    for (const LayerCache &cache : caches) {
       std::string full = cacheName(i, cache.name);
       builder.create<xf::VariableOp>(
           at(full, cache.field), full, cache.type, xf::VariableKind::Cache,
           xf::InitAttr(), 0, false, FlatSymbolRefAttr(), StringAttr(),
           TypeAttr(), xf::ParameterRoleAttr::get(context, cache.role));
     }
+  }
 }
 
 Value ModelBuilder::buildCachedConv(Value input, StringRef part) {
@@ -120,7 +131,7 @@ Value ModelBuilder::buildCachedAttention(Value query, Value key, Value value) {
   auto attention = builder.create<xf::CachedAttentionOp>(
       at("attention", "model.heads"), query.getType(), keys.getType(),
       values.getType(), query, key, value, positions, serving.places,
-      serving.table, keys, values, /*first_head=*/Value(),
+      serving.table, keys, values, /*first_head=*/Value(), relativeBias,
       builder.getI64IntegerAttr(window), real(scoreScale()),
       real(own().attention_softcap()), alibi(), builder.getI64IntegerAttr(0));
   keys = attention.getNewKeys();
@@ -141,14 +152,16 @@ void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
   auto table = RankedTensorType::get({serving.rows, serving.tablePages},
                                      builder.getI32Type());
   SmallVector<Type> types{ids, ids, ids, ids, table};
+  if (hasEncoder())
+    types.push_back(ids);
   auto function = builder.create<func::FuncOp>(
       location, name, builder.getFunctionType(types, {}));
   OpBuilder::InsertionGuard guard(builder);
   static constexpr xf::HostInput inputs[] = {
       xf::HostInput::Tokens, xf::HostInput::Labels, xf::HostInput::Positions,
-      xf::HostInput::Rows, xf::HostInput::Table};
+      xf::HostInput::Rows,   xf::HostInput::Table,  xf::HostInput::KeyCounts};
   SmallVector<Location> places;
-  for (auto [i, input] : llvm::enumerate(inputs)) {
+  for (auto [i, input] : llvm::enumerate(ArrayRef(inputs, types.size()))) {
     places.push_back(
         at(xf::stringifyHostInput(input), "training.sequence_length"));
     xf::setHostInput(function, i, input);
@@ -157,16 +170,63 @@ void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
   positions = body->getArgument(2);
   serving.places = body->getArgument(3);
   serving.table = body->getArgument(4);
+  keyCounts = hasEncoder() ? body->getArgument(5) : Value();
   parameters.clear();
   readVariables(inputParameters(spec));
   Value x = embed(body->getArgument(0));
   buildRopeTables();
+  relativeBias = buildRelativeBias(/*bothDirections=*/false);
   for (int64_t i = 0; i < model.layers(); ++i)
     x = callLayer(decoder(), i, x);
   readVariables(outputParameters(spec));
   outputLabels(x, body->getArgument(1));
   builder.create<func::ReturnOp>(location);
-  positions = Value();
+  positions = keyCounts = relativeBias = Value();
+}
+
+void ModelBuilder::buildEncodingFunction(StringRef name) {
+  batch = serving.rows;
+  serving.encodes = true;
+  layerPrefix = (name + "_").str();
+  buildEncoderLayers();
+
+  Location location = at(name, "model.encoder");
+  auto ids =
+      RankedTensorType::get({batch, encoderSequence}, builder.getI32Type());
+  auto function = builder.create<func::FuncOp>(
+      location, name, builder.getFunctionType({ids, ids}, {}));
+  OpBuilder::InsertionGuard guard(builder);
+  xf::setHostInput(function, 0, xf::HostInput::EncoderTokens);
+  xf::setHostInput(function, 1, xf::HostInput::KeyCounts);
+  Block *body = builder.createBlock(&function.getBody(), {}, {ids, ids},
+                                    {at("encoder_tokens", "model.encoder"),
+                                     at("key_counts", "model.encoder")});
+  keyCounts = body->getArgument(1);
+  parameters.clear();
+  readVariables(inputParameters(spec));
+  Value made = buildEncoder(body->getArgument(0));
+  serving.encodes = false;
+  for (int64_t i = 0; i < model.layers(); ++i) {
+    kind = &layers[i];
+    for (const LayerCache &cache : crossCachesOf(*kind)) {
+      bool isKeys = cache.role == xf::ParameterRole::Key;
+      const std::string linear =
+          std::string("cross_attention.") + (isKeys ? "k" : "v");
+      parameters.clear();
+      for (const Parameter &parameter : layerParameters(spec, *kind))
+        if (StringRef(parameter.name).starts_with(linear + "."))
+          parameters[parameter.name] = builder.create<xf::ReadOp>(
+              at(layerName(i, parameter.name), parameter.field),
+              tensor(parameter.shape), layerName(i, parameter.name));
+      Value heads =
+          projectHeads(made, linear, encoderSequence, model.kv_heads());
+      builder.create<xf::WriteOp>(at(cacheName(i, cache.name), cache.field),
+                                  heads, cacheName(i, cache.name));
+    }
+  }
+  kind = nullptr;
+  builder.create<func::ReturnOp>(location);
+  keyCounts = relativeBias = Value();
 }
 
 /// What evaluation tells of each label (xf-build-evaluate).
@@ -194,7 +254,10 @@ void ModelBuilder::buildServing() {
     serving.length = sequence;
     serving.tablePages = (sequence + pagePositions - 1) / pagePositions;
     declareCaches();
-    buildServingFunction("prefill", chunk);
+    if (hasEncoder())
+      buildEncodingFunction("prefill");
+    else
+      buildServingFunction("prefill", chunk);
     buildServingFunction("decode", serving.rows);
     for (auto [i, name] : {std::pair{0, "prefill"}, {1, "decode"}})
       functions[i] = FlatSymbolRefAttr::get(builder.getContext(), name);

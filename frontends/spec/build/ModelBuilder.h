@@ -226,6 +226,8 @@ private:
   /// None of a function that does not write.
   llvm::SmallVector<LayerCache> cachesOf(const ResolvedKind &of) const;
   void declareCaches();
+  /// Likewise of attention to an encoder; `prefill` fills them.
+  llvm::SmallVector<LayerCache> crossCachesOf(const ResolvedKind &of) const;
   void takeCache(
       llvm::function_ref<void(mlir::Type, llvm::StringRef, std::string_view)>
           take,
@@ -236,6 +238,8 @@ private:
   mlir::Value buildCachedConv(mlir::Value input, llvm::StringRef part);
   void outputLabels(mlir::Value input, mlir::Value labels);
   void buildServingFunction(llvm::StringRef name, int64_t tokens);
+  /// Of two stacks: reads texts, and keeps what the decoder attends to.
+  void buildEncodingFunction(llvm::StringRef name);
   void buildServing();
 
   //===--- Documents that share a sequence --------------------------------===//
@@ -255,6 +259,9 @@ private:
   //===--- Encoders and prefixes ------------------------------------------===//
   /// Whether tokens may see those behind them: as many as their key count says.
   bool seesBehind() const { return model.attention_mask() != Model::CAUSAL; }
+  /// Whether layers are told of how many keys of a sequence there are. An
+  /// encoder's sequences are full where it is trained.
+  bool takesKeyCounts() const { return seesBehind() || serving.encodes; }
 
   //===--- Parts of both -------------------------------------------------===//
   mlir::Value linear(mlir::Value input, const std::string &name, int64_t out);
@@ -337,10 +344,15 @@ private:
   /// of the layer, by name, as the last op has left them.
   struct Serving {
     bool isOn = false;
+    bool encodes = false; ///< An encoder's stack, which keeps nothing.
     int64_t rows = 0, length = 0, tablePages = 0;
     mlir::Value places, table;
+    /// Of the layer, what the encoder's tokens have been made into, [rows,
+    /// encoder's tokens, key heads, dim of a head].
+    mlir::Value crossKeys, crossValues;
     llvm::StringMap<mlir::Value> caches;
   } serving;
+  bool keepsCaches() const { return serving.isOn && !serving.encodes; }
   /// What the tower has made of images, and where it stands.
   mlir::Value imageFeatures, imageRows;
   std::string layerPrefix; ///< Of the names of layer functions.

@@ -20,11 +20,17 @@ static_assert(kCachePage == cuda::kPlainOthers);
 struct CachedSizes {
   int64_t dtype, tokens, heads, kvHeads, dim, window, rows, tablePages, pages;
   int64_t wholeHeads;
+  bool biased; ///< By distances up to `reach`.
+  int64_t reach;
 
   explicit CachedSizes(std::span<const int64_t> n)
       : dtype(n[0]), tokens(n[1]), heads(n[2]), kvHeads(n[3]), dim(n[4]),
         window(n[5]), rows(n[6]), tablePages(n[7]), pages(n[8]),
-        wholeHeads(n.size() > 9 ? n[9] : n[2]) {}
+        wholeHeads(n.size() > 9 ? n[9] : n[2]), biased(n.size() > 10),
+        reach(biased ? n[10] : 0) {}
+
+  /// The buffer that result `i` is: o, then keys, then values.
+  uint32_t out(uint32_t i) const { return (biased ? 9 : 8) + i; }
 
   /// As many as there are rows are taken to be one of each, which have no keys
   /// in common; of others many may be of one row.
@@ -49,7 +55,8 @@ std::string cachedShapeText(const CachedSizes &s,
       .number("Integer", "wholeHeads", s.wholeHeads)
       .constant("bool", "causal", "true")
       .constant("bool", "alibi", hasSlopes(floats, 1) ? "true" : "false")
-      .constant("bool", "biased", "false")
+      .constant("bool", "biased", s.biased ? "true" : "false")
+      .number("int", "reach", s.reach)
       .real("scale", static_cast<float>(floats[0]))
       .real("softcap", static_cast<float>(softcapAt(floats, 1)))
       .constant("unsigned", "dropoutThreshold", "0u")
@@ -67,7 +74,7 @@ public:
     LaunchText kernel = text("keepTokens");
     kernel.in("k", type, 1).in("v", type, 2);
     places(kernel).in("keysBefore", type, 6).in("valuesBefore", type, 7);
-    kernel.out("keys", type, 9).out("values", type, 10).fault();
+    kernel.out("keys", type, s.out(1)).out("values", type, s.out(2)).fault();
     return addLaunch(call, kernel, s.tokens, cuda::kKeepThreads);
   }
 
@@ -79,15 +86,15 @@ public:
   KernelError fewTokens() {
     call.workspaceBytes = s.tokens * s.heads * s.tablePages * kCachePage * 4;
     LaunchText scores = text("cachedScores");
-    scores.in("q", type, 0).in("keys", type, 9);
+    scores.in("q", type, 0).in("keys", type, s.out(1));
     firstHead(places(scores).workspace("scores", "float"));
     if (KernelError error = addLaunch(
             call, scores, {s.tablePages, s.headBlocks(), s.tokens},
             cuda::kAttentionThreads, tileBytes() + cuda::kFewRows * rowBytes()))
       return error;
     LaunchText sums = text("cachedSums");
-    sums.workspace("scores", "const float").in("values", type, 10);
-    places(sums).out("o", type, 8);
+    sums.workspace("scores", "const float").in("values", type, s.out(2));
+    places(sums).out("o", type, s.out(0));
     return addLaunch(call, sums,
                      {s.dim / cuda::kFewColumns, s.headBlocks(), s.tokens}, 32,
                      int64_t(cuda::kCacheStages) * cuda::kCacheStageBytes);
@@ -99,7 +106,8 @@ public:
     int rows = few ? cuda::kFewRows : cuda::plainRows(dim);
     return attend(text("plainCachedAttention", few ? "true" : "false"),
                   few ? 1 : rows, few ? s.headBlocks() : s.heads,
-                  cuda::kPlainThreads, 4 * cuda::plainFloats(rows, dim, 1));
+                  cuda::kPlainThreads, 4 * cuda::plainFloats(rows, dim, 1),
+                  /*isPlain=*/true);
   }
 
 private:
@@ -129,9 +137,15 @@ private:
 
   /// Blocks of so many tokens each, and of one of `heads` heads.
   KernelError attend(LaunchText kernel, int tokens, int64_t heads,
-                     uint32_t threads, int64_t sharedBytes) {
-    kernel.in("q", type, 0).in("keys", type, 9).in("values", type, 10);
-    places(kernel).out("o", type, 8).size("tokenCount", s.tokens);
+                     uint32_t threads, int64_t sharedBytes,
+                     bool isPlain = false) {
+    kernel.in("q", type, 0).in("keys", type, s.out(1));
+    kernel.in("values", type, s.out(2));
+    if (s.biased)
+      kernel.in("bias", "float", 8);
+    else if (isPlain)
+      kernel.pass("nullptr");
+    places(kernel).out("o", type, s.out(0)).size("tokenCount", s.tokens);
     firstHead(kernel);
     return addLaunch(call, kernel, {blocksOf(s.tokens, tokens), heads, 1},
                      threads, sharedBytes);
@@ -154,7 +168,7 @@ KernelError launchCachedAttention(const CudaRequest &request, CudaCall &call) {
   CachedWriter writer(request, call);
   if (KernelError error = writer.keep())
     return error;
-  if (!fitsFragments(s.dtype, s.dim))
+  if (s.biased || !fitsFragments(s.dtype, s.dim))
     return writer.plain();
   return s.isOneOfEach() ? writer.fewTokens() : writer.manyTokens();
 }

@@ -76,6 +76,7 @@ constexpr Row rows[] = {
     {"attention_backward_biased", launchAttentionBackward},
     {"cached_attention", launchCachedAttention},
     {"cached_attention_shard", launchCachedAttention},
+    {"cached_attention_biased", launchCachedAttention},
     {"merge_attention", launchMergeAttention},
     {"cross_entropy_forward", launchCrossEntropyForward},
     {"cross_entropy_backward", launchCrossEntropyBackward},

@@ -497,6 +497,12 @@ Values lower(OpBuilder &builder, xf::CachedAttentionOp op) {
     call.integers.push_back(static_cast<int64_t>(op.getWholeHeads()));
     call.scalars.push_back(op.getFirstHead());
   }
+  if (op.getBias()) {
+    auto bias = cast<RankedTensorType>(op.getBias().getType());
+    call.op = builder.getStringAttr("cached_attention_biased");
+    call.operands.push_back(f32Value(builder, op.getLoc(), op.getBias()));
+    call.integers.append({query.getDimSize(2), bias.getDimSize(0) / 2});
+  }
   call.inPlace = {-1, 6, 7};
   return buildCall(builder, op, call);
 }

@@ -214,7 +214,7 @@ private:
 
 /// A training step's work. Sequences are of one length.
 struct StepShape {
-  int64_t sequence = 1; ///< Tokens.
+  int64_t sequence = 1;     ///< Tokens.
   int64_t globalBatch = 1;  ///< Sequences of a step.
   int64_t elementBits = 16; ///< Of weights' GEMMs: 32, 16 or 8.
   /// Sequences of earlier steps, where the batch grows: a plan must have them,

@@ -350,6 +350,13 @@ private:
   }
 
   /// What is of each token of an entry that writes is of as many.
+  /// One of each, but of texts that an encoder reads.
+  uint64_t columnsOfServing(const BatchPart &part) const {
+    const program::TrainingInfo &training = program.training();
+    bool reads = part.entry == "prefill" && training.has_span_corruption();
+    return reads ? training.span_corruption().encoder_sequence_length() : 1;
+  }
+
   void checkTokens() {
     std::map<std::string, uint64_t> tokens;
     for (const auto &[part, found] : boxes) {
@@ -357,7 +364,7 @@ private:
         continue;
       auto [rows, columns] = extentOf(part);
       if (tokens.try_emplace(part.entry, rows).first->second != rows ||
-          columns != 1)
+          columns != columnsOfServing(part))
         faults.add(ProgramRule::Batch, "entry '" + part.entry + "'",
                    formatText("takes in %llu x %llu of '%s', and %llu of "
                               "another input of each token",

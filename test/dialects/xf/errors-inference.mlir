@@ -64,6 +64,30 @@ func.func @f(%q: tensor<8x1x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi3
 
 // -----
 
+func.func @f(%q: tensor<8x1x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi32>, %t: tensor<4x2xi32>, %c: tensor<8x64x2x4xf32>, %d: tensor<8x4xf32>) {
+  // expected-error @+1 {{X120: bias has 8 rows, expected an odd number up to 2049}}
+  %o, %a, %b = xf.cached_attention %q, %k, %k, %p, %p, %t, %c, %c bias %d {scale = 0.5} : (tensor<8x1x4x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>, tensor<8x4xf32>) -> (tensor<8x1x4x4xf32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<8x1x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi32>, %t: tensor<4x2xi32>, %c: tensor<8x64x2x4xf32>, %d: tensor<9x4xf32>) {
+  // expected-error @+1 {{X120: has a bias, and a softcap or alibi}}
+  %o, %a, %b = xf.cached_attention %q, %k, %k, %p, %p, %t, %c, %c bias %d {softcap = 2.0, scale = 0.5} : (tensor<8x1x4x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>, tensor<9x4xf32>) -> (tensor<8x1x4x4xf32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<8x1x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi32>, %t: tensor<4x2xi32>, %c: tensor<8x64x2x4xf32>, %d: tensor<9x2xf32>) {
+  // expected-error @+1 {{X120: bias has shape [9, 2], expected [9, 4]}}
+  %o, %a, %b = xf.cached_attention %q, %k, %k, %p, %p, %t, %c, %c bias %d {scale = 0.5} : (tensor<8x1x4x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>, tensor<9x2xf32>) -> (tensor<8x1x4x4xf32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>)
+  return
+}
+
+// -----
+
 func.func @write(%t: tensor<8x1xi32>, %l: tensor<8x1xi32>, %p: tensor<8x1xi32>, %r: tensor<4x1xi32>, %table: tensor<4x2xi32>) {
   return
 }
@@ -89,3 +113,22 @@ xf.serve prefill(@write) {alone}
 
 // expected-error @+1 {{X68: evaluate and prepare are the step's}}
 xf.serve prefill(@write) decode(@write) prepare(@p)
+
+// -----
+
+func.func @read(%t: tensor<8x5xi32> {xf.host = #xf.host_input<encoder_tokens>}, %n: tensor<8x1xi32> {xf.host = #xf.host_input<key_counts>}) {
+  return
+}
+// expected-error @+1 {{X121: @read is not (encoder tokens, key counts) -> (), a text a row}}
+xf.serve prefill(@read) decode(@read) {alone}
+
+// -----
+
+func.func @read(%t: tensor<8x5xi32> {xf.host = #xf.host_input<encoder_tokens>}, %n: tensor<8x5xi32> {xf.host = #xf.host_input<key_counts>}) {
+  return
+}
+func.func @write(%t: tensor<8x1xi32>, %l: tensor<8x1xi32>, %p: tensor<8x1xi32>, %r: tensor<8x1xi32>, %table: tensor<4x2xi32>) {
+  return
+}
+// expected-error @+1 {{X121: @write is not (tokens, labels, positions, rows, table, key counts) -> (), a token a row}}
+xf.serve prefill(@read) decode(@write) {alone}

@@ -186,6 +186,16 @@ void addCachedAttention(Cases &cases) {
       shard.op = "cached_attention_shard", shard.integers.push_back(12);
       shard.floats = {0.25, 0, 1}, shard.scalars = {6};
       cases.push_back(std::move(shard));
+      if (d == 16)
+        continue; // Of a window.
+      cases.push_back({"cached_attention_biased",
+                       {dtype, 4, 6, 2, d, 0, rows, 2, 5, 6, 20},
+                       {0.25},
+                       {},
+                       {x, x, x, list({3, 100, 0, 101}), list({1, 0, -1, 0}),
+                        list(table), x, x, of(f32), x, x, x},
+                       0,
+                       {6, 7}});
     }
 }
 

@@ -68,6 +68,8 @@ constexpr Row table[] = {
      runs<reference::attentionBackward, attentionBackwardBiasedArguments>},
     {"cached_attention",
      runs<reference::cachedAttention, cachedAttentionArguments>},
+    {"cached_attention_biased",
+     runs<reference::cachedAttention, cachedAttentionArguments>},
     {"cross_entropy_forward",
      runs<reference::crossEntropyForward, crossEntropyForwardArguments>},
     {"cross_entropy_backward",

@@ -275,6 +275,13 @@ func.func @capped_attention(%q: tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32> {
   return %dq : tensor<2x4x4x8xf32>
 }
 
+// CHECK-LABEL: func.func @biased_cached_attention
+func.func @biased_cached_attention(%t: tensor<8x1x4x8xf32>, %p: tensor<8x1xi32>, %table: tensor<4x2xi32>, %c: tensor<8x64x4x8xf32>, %bias: tensor<11x4xf32>) -> tensor<8x1x4x8xf32> {
+  // CHECK: kern.library "cached_attention_biased"({{.*}}) {floats = array<f64: 1.250000e-01>, in_place = array<i64: -1, 6, 7>, integers = array<i64: 1, 8, 4, 4, 8, 0, 4, 2, 8, 4, 5>
+  %r, %a, %b = xf.cached_attention %t, %t, %t, %p, %p, %table, %c, %c bias %bias {scale = 0.125} : (tensor<8x1x4x8xf32>, tensor<8x1x4x8xf32>, tensor<8x1x4x8xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x4x8xf32>, tensor<8x64x4x8xf32>, tensor<11x4xf32>) -> (tensor<8x1x4x8xf32>, tensor<8x64x4x8xf32>, tensor<8x64x4x8xf32>)
+  return %r : tensor<8x1x4x8xf32>
+}
+
 // CHECK-LABEL: func.func @sloped_attention
 func.func @sloped_attention(%q: tensor<2x4x4x8xf32>, %t: tensor<8x1x4x8xf32>, %p: tensor<8x1xi32>, %table: tensor<4x2xi32>, %c: tensor<8x64x4x8xf32>, %first: i32) -> tensor<8x1x4x8xf32> {
   // CHECK: kern.library "attention_forward"({{.*}}floats = array<f64: 1.250000e-01, 0.000000e+00, 0.000000e+00, 1.000000e+00>
