@@ -13,11 +13,13 @@ using namespace mlir;
 namespace hocket::loops {
 
 WholeElements::WholeElements(kern::KeepScaleOp op) {
-  ArrayRef<int64_t> shard = op.getShard(), whole = op.getWhole();
-  if (shard.empty())
+  kern::ShardAttr attribute = op.getShardAttr();
+  if (!attribute)
     return;
+  ArrayRef<int64_t> shard = attribute.getShape(), whole = attribute.getWhole();
+  ArrayRef<int64_t> starts = attribute.getDims();
   total = 1;
-  int start = static_cast<int>(op.getDims().size()) - 1;
+  int start = static_cast<int>(starts.size()) - 1;
   for (size_t i = shard.size(); i-- > 0;) {
     Dim dim{shard[i], total, whole[i], 1};
     if (!dims.empty() && dims.back().start < 0) {
@@ -25,9 +27,9 @@ WholeElements::WholeElements(kern::KeepScaleOp op) {
       dim = {shard[i] * joined.extent, joined.stride, whole[i] * joined.extent,
              joined.extent};
     }
-    if (start >= 0 && op.getDims()[start] == static_cast<int64_t>(i)) {
-      dim.part = op.getParts()[start] * dim.inner;
-      dim.rounds = static_cast<int64_t>(op.getRounds());
+    if (start >= 0 && starts[start] == static_cast<int64_t>(i)) {
+      dim.part = attribute.getParts()[start] * dim.inner;
+      dim.rounds = attribute.getRounds();
       dim.start = start--;
     }
     dims.push_back(dim);

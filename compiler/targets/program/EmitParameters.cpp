@@ -14,8 +14,9 @@ namespace {
 /// The whole tensor's shape, of which a rank may hold a shard.
 void setShape(exec::ParameterOp op,
               google::protobuf::RepeatedField<uint64_t> &shape) {
-  for (int64_t dim :
-       op.getInfo().getAs<DenseI64ArrayAttr>("shape").asArrayRef())
+  auto type = cast<MemRefType>(op.getBuffer().getType());
+  DenseI64ArrayAttr whole = op.getInfo().getShape();
+  for (int64_t dim : whole ? whole.asArrayRef() : type.getShape())
     shape.Add(static_cast<uint64_t>(dim));
 }
 
@@ -29,7 +30,7 @@ uint64_t elementsOf(const program::Parameter &parameter) {
 /// Where a rank's shard is, and which ranks hold the same one.
 void emitShard(exec::ParameterOp op, GroupTable &groups,
                program::ParameterSlice &slice) {
-  auto axes = op.getInfo().getAs<ArrayAttr>("axes");
+  ArrayAttr axes = op.getInfo().getAxes();
   auto shape = cast<MemRefType>(op.getBuffer().getType()).getShape();
   for (auto [d, size] : llvm::enumerate(shape)) {
     slice.add_size(static_cast<uint64_t>(size));
@@ -43,9 +44,9 @@ void emitShard(exec::ParameterOp op, GroupTable &groups,
 }
 
 void emitInitializer(exec::ParameterOp op, program::Initializer &initializer) {
-  auto kind = op.getInfo().getAs<StringAttr>("init");
+  StringAttr kind = op.getInfo().getInit();
   initializer.set_kind(kind ? kind.getValue().str() : "zeros");
-  auto value = op.getInfo().getAs<FloatAttr>("init_value");
+  FloatAttr value = op.getInfo().getValue();
   if (!value)
     return;
   if (initializer.kind() == "normal")
@@ -79,10 +80,10 @@ static void addParameter(exec::ParameterOp op, program::Program &program) {
   parameter->set_dtype(dtypeOf(type.getElementType()));
   setShape(op, *parameter->mutable_shape());
   emitInitializer(op, *parameter->mutable_initializer());
-  if (auto key = op.getInfo().getAs<IntegerAttr>("random_key"))
+  if (IntegerAttr key = op.getInfo().getRandomKey())
     parameter->set_random_key(static_cast<uint32_t>(key.getInt()));
-  parameter->set_weight_decay(op.getInfo().contains("decay"));
-  parameter->set_frozen(op.getInfo().contains("frozen"));
+  parameter->set_weight_decay(bool(op.getInfo().getDecay()));
+  parameter->set_frozen(bool(op.getInfo().getFrozen()));
   if (!op.getName().starts_with("state."))
     program.mutable_model()->set_parameter_count(
         program.model().parameter_count() + elementsOf(*parameter));

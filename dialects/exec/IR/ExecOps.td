@@ -163,16 +163,15 @@ def Exec_EntryOp : Op<Exec_Dialect, "entry",
 def Exec_ParameterOp : Op<Exec_Dialect, "parameter", [HasParent<"RoleOp">]> {
   let summary = "which buffer holds a parameter, or a state of its optimizer";
   let description = [{
-    `state` is `value` or the name of an optimizer's slot; `info` has the
-    initialiser and what else the runtime needs; `shape` is the whole tensor's,
-    and `axes` has for each dim the mesh axes that split it, where any does.
+    `state` is `value` or the name of an optimizer's slot; `info` is what the
+    runtime needs of it.
 
     ```mlir
-    exec.parameter "w" state "value" in %w {info = {}} : memref<64x64xf32>
+    exec.parameter "w" state "value" in %w {info = #step.variable_info<shape = [64, 64]>} : memref<64x64xf32>
     ```
   }];
   let arguments = (ins StrAttr:$name, StrAttr:$state, AnyMemRef:$buffer,
-                       DictionaryAttr:$info);
+                       Step_VariableInfoAttr:$info);
   let assemblyFormat = "$name `state` $state `in` $buffer attr-dict `:` type($buffer)";
 }
 

@@ -38,6 +38,8 @@ using step::FragmentKind;
 using step::HostAttr;
 using step::LinkAttr;
 using step::SavedAttr;
+using step::VariableInfoAttr;
+using step::VariableKind;
 
 } // namespace hocket::kern
 

@@ -31,13 +31,36 @@ def Kern_CollectiveKindAttr
 }
 
 def Kern_VariableKindAttr
-    : EnumAttr<Kern_Dialect, Kern_VariableKind, "variable_kind"> {
+    : Step_EnumAttr<Kern_Dialect, Step_VariableKind, "variable_kind"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
 def Kern_FragmentKindAttr
     : Step_EnumAttr<Kern_Dialect, Step_FragmentKind, "fragment_kind"> {
   let assemblyFormat = "$value";
+}
+
+def Kern_ShardAttr : AttrDef<Kern_Dialect, "Shard"> {
+  let mnemonic = "shard";
+  let summary = "What a shard is of a larger tensor";
+  let description = [{
+    Its shape and that of the whole; the dims that a number beside it says the
+    shard starts in; and of each of these how many rows the parts have that it is
+    stored in, 0 for one that is in order, dealt out in `rounds`
+    (kernels/reference/TensorShard.h).
+
+    `#kern.shard<[4, 64] of [8, 64] dims [0] parts [0]>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
+                        ArrayRefParameter<"int64_t">:$whole,
+                        OptionalArrayRefParameter<"int64_t">:$dims,
+                        OptionalArrayRefParameter<"int64_t">:$parts,
+                        DefaultValuedParameter<"int64_t", "1">:$rounds);
+  let assemblyFormat = [{
+    `<` `[` $shape `]` `of` ` ` `[` $whole `]` (`dims` ` ` `[` $dims^ `]`)?
+    (`parts` ` ` `[` $parts^ `]`)? (`rounds` $rounds^)? `>`
+  }];
+  let genVerifyDecl = 1;
 }
 
 def Kern_ActionAttr : AttrDef<Kern_Dialect, "Action"> {

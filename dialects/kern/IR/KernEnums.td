@@ -23,12 +23,4 @@ def Kern_Access : Kern_Enum<"Access", "how an operand follows the iteration", [
 def Kern_Reduction : Kern_Enum<"Reduction", "how values become one", [
   I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">]>;
 
-def Kern_VariableKind : Kern_Enum<"VariableKind", "what a variable is for", [
-  I32EnumAttrCase<"Parameter", 0, "parameter">,
-  I32EnumAttrCase<"Gradient", 1, "gradient">,
-  I32EnumAttrCase<"OptimizerState", 2, "optimizer_state">,
-  I32EnumAttrCase<"State", 3, "state">,
-  I32EnumAttrCase<"Working", 4, "working">,
-  I32EnumAttrCase<"Cache", 5, "cache">]>;
-
 #endif

@@ -197,20 +197,29 @@ static std::optional<int64_t> pointsOf(Operation *region) {
       .Default([](Operation *) { return Points(); });
 }
 
+/// K19: what kernels can count over.
+LogicalResult ShardAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                ArrayRef<int64_t> shape,
+                                ArrayRef<int64_t> whole, ArrayRef<int64_t> dims,
+                                ArrayRef<int64_t> parts, int64_t rounds) {
+  if (const char *error =
+          hocket::kernels::shardError({shape, whole, dims, parts, rounds}))
+    return emitError() << "K19: shard: " << error;
+  return success();
+}
+
 /// K19: a shard is one of as many elements as the region has.
 static LogicalResult verifyShard(KeepScaleOp op) {
-  if (op.getAt().size() != op.getDims().size())
-    return op.emitOpError("K19: has ") << op.getAt().size() << " starts of "
-                                       << op.getDims().size() << " dims";
-  if (const char *error = hocket::kernels::shardError(
-          {op.getShard(), op.getWhole(), op.getDims(), op.getParts(),
-           static_cast<int64_t>(op.getRounds())}))
-    return op.emitOpError("K19: shard: ") << error;
-  if (op.getShard().empty())
+  ShardAttr shard = op.getShardAttr();
+  size_t dims = shard ? shard.getDims().size() : 0;
+  if (op.getAt().size() != dims)
+    return op.emitOpError("K19: has ")
+           << op.getAt().size() << " starts of " << dims << " dims";
+  if (!shard)
     return success();
   int64_t elements = 1;
   std::optional<int64_t> points = pointsOf(op->getParentOp());
-  for (int64_t size : op.getShard())
+  for (int64_t size : shard.getShape())
     elements *= size;
   if (!points || elements == *points)
     return success();
@@ -422,6 +431,14 @@ LogicalResult VariableOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape())
     return emitOpError("K12: must be a tensor of static shape");
+  bool isState = getKind() == VariableKind::OptimizerState;
+  bool mayBeOf = isState || getKind() == VariableKind::Gradient ||
+                 getKind() == VariableKind::Working;
+  if (getSlot().has_value() != isState || (isState && !getOf()) ||
+      (getOf() && !mayBeOf))
+    return emitOpError("K38: a state of the optimizer, and nothing else, has a "
+                       "`slot`; it is `of` a parameter, as gradients and "
+                       "working copies may be");
   return success();
 }
 

@@ -188,22 +188,16 @@ def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure, AttrSizedOperandSegments]> {
     ```
 
     Where the region's elements, in row-major order, are those of a shard of a
-    larger tensor, that is what is counted over: `shard` and `whole` are the
-    shapes, `at` says where the shard starts in each of the dims `dims`, and
-    `parts` how each of them is stored, in `rounds`
-    (kernels/reference/TensorShard.h).
+    larger tensor, that is what is counted over, and `at` says where the shard
+    starts in each of its `dims`.
 
     ```mlir
-    %k = kern.keep_scale %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 0.1, shard = array<i64: 4, 64>, stream = 3 : i32, whole = array<i64: 8, 64>}
+    %k = kern.keep_scale %layer at(%o) {rate = 0.1, shard = #kern.shard<[4, 64] of [8, 64] dims [0] parts [0]>, stream = 3 : i32}
     ```
   }];
   let arguments = (ins Optional<I32>:$instance, Variadic<I32>:$at,
                        F64Attr:$rate, I32Attr:$stream, UnitAttr:$jitter,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$shard,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$whole,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts,
-                       DefaultValuedAttr<I64Attr, "1">:$rounds);
+                       OptionalAttr<Kern_ShardAttr>:$shard);
   let results = (outs F32:$result);
   let assemblyFormat = "($instance^)? (`at` `(` $at^ `)`)? attr-dict";
 }
@@ -471,23 +465,23 @@ def Kern_ViewOp : Kern_Op<"view", [Pure]> {
 def Kern_VariableOp : Kern_Op<"variable", [Symbol]> {
   let summary = "a tensor that lives from step to step";
   let description = [{
-    `parameter` names the trained tensor it belongs to and `slot` its place
-    there (`value`, `exp_avg`, ...); `info` carries what the runtime needs
-    of it (initialiser, random key, weight decay, global shape).
+    A gradient, a state of the optimizer and a working copy are `of` a parameter,
+    of whose states `slot` names one (`exp_avg`, ...). `info` is what the runtime
+    needs of it.
 
     ```mlir
-    kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
+    kern.variable @w : tensor<8x8xf32> {info = #step.variable_info<init = "zeros", shape = [8, 8]>, kind = #kern.variable_kind<parameter>}
     ```
 
     ```mlir
-    kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "w"}
+    kern.variable @w.exp_avg : tensor<8x8xf32> {kind = #kern.variable_kind<optimizer_state>, of = @w, slot = "exp_avg"}
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                        Kern_VariableKindAttr:$kind,
-                       OptionalAttr<StrAttr>:$parameter,
+                       OptionalAttr<FlatSymbolRefAttr>:$of,
                        OptionalAttr<StrAttr>:$slot,
-                       OptionalAttr<DictionaryAttr>:$info);
+                       OptionalAttr<Step_VariableInfoAttr>:$info);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
 }
 

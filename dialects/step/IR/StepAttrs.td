@@ -18,6 +18,29 @@ class Step_EnumAttr<Dialect dialect, EnumAttrInfo info, string mnemonic>
   let cppNamespace = dialect.cppNamespace;
 }
 
+def Step_VariableInfoAttr : AttrDef<Step_Dialect, "VariableInfo"> {
+  let mnemonic = "variable_info";
+  let summary = "What the runtime needs of a variable";
+  let description = [{
+    `init` is what it begins as (`normal`, `zeros`, ...), with `value` the number
+    that belongs to it; `random_key` names its random numbers. Of a parameter
+    `decay` says that weights decay and `frozen` that it is not trained. `shape`
+    is the whole tensor's, and `axes` has for each dim the mesh axes that split
+    it, where any does.
+
+    `#step.variable_info<axes = [["tp"], []], init = "normal", random_key = 7 : i32, shape = [8, 8], value = 2.0e-2 : f64>`
+  }];
+  let parameters = (ins OptionalParameter<"::mlir::ArrayAttr">:$axes,
+                        OptionalParameter<"::mlir::UnitAttr">:$decay,
+                        OptionalParameter<"::mlir::UnitAttr">:$frozen,
+                        OptionalParameter<"::mlir::StringAttr">:$init,
+                        OptionalParameter<"::mlir::IntegerAttr">:$random_key,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$shape,
+                        OptionalParameter<"::mlir::FloatAttr">:$value);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Step_HostAttr : AttrDef<Step_Dialect, "Host"> {
   let mnemonic = "host";
   let summary = "A value that comes from the host";

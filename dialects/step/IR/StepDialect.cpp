@@ -19,6 +19,27 @@ using namespace hocket::step;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/step/IR/StepAttrs.cpp.inc"
 
+/// K37.
+LogicalResult
+VariableInfoAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                         ArrayAttr axes, UnitAttr, UnitAttr, StringAttr init,
+                         IntegerAttr, DenseI64ArrayAttr shape,
+                         FloatAttr value) {
+  if (value && !init)
+    return emitError() << "K37: has a number to begin with and no `init`";
+  if (shape &&
+      llvm::any_of(shape.asArrayRef(), [](int64_t size) { return size < 1; }))
+    return emitError() << "K37: no variable has the shape " << shape;
+  auto areNames = [](Attribute dim) {
+    auto names = llvm::dyn_cast<ArrayAttr>(dim);
+    return names && llvm::all_of(names, llvm::IsaPred<StringAttr>);
+  };
+  if (axes && (!shape || static_cast<int64_t>(axes.size()) != shape.size() ||
+               !llvm::all_of(axes, areNames)))
+    return emitError() << "K37: has no names of axes for each dim: " << axes;
+  return success();
+}
+
 void StepDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

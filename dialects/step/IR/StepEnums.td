@@ -21,6 +21,14 @@ class Step_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
+def Step_VariableKind : Step_Enum<"VariableKind", "what a variable holds", [
+  I32EnumAttrCase<"Parameter", 0, "parameter">,
+  I32EnumAttrCase<"Gradient", 1, "gradient">,
+  I32EnumAttrCase<"OptimizerState", 2, "optimizer_state">,
+  I32EnumAttrCase<"State", 3, "state">,
+  I32EnumAttrCase<"Working", 4, "working">,
+  I32EnumAttrCase<"Cache", 5, "cache">]>;
+
 def Step_FragmentKind : Step_Enum<"FragmentKind", "which part of a step it is", [
   I32EnumAttrCase<"Forward", 0, "F">, I32EnumAttrCase<"Backward", 1, "B">,
   I32EnumAttrCase<"Weight", 2, "W">, I32EnumAttrCase<"Update", 3, "U">,

@@ -12,9 +12,18 @@
 #ifndef HOCKET_DIALECTS_XF_IR_XFDIALECT_H
 #define HOCKET_DIALECTS_XF_IR_XFDIALECT_H
 
+#include "dialects/step/IR/Step.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
+
+namespace hocket::xf {
+
+using step::stringifyVariableKind;
+using step::VariableKind;
+
+} // namespace hocket::xf
 
 #include "dialects/xf/IR/XfDialect.h.inc"
 #include "dialects/xf/IR/XfEnums.h.inc"

@@ -21,7 +21,8 @@ def Xf_Dialect : Dialect {
     Every op implements four interfaces: its gradient, its factor rule (how it
     may be sharded), its cost, and its reference evaluation.
   }];
-  let dependentDialects = ["::mlir::func::FuncDialect",
+  let dependentDialects = ["::hocket::step::StepDialect",
+                           "::mlir::func::FuncDialect",
                            "::mlir::arith::ArithDialect"];
   let useDefaultAttributePrinterParser = 1;
 }

@@ -205,13 +205,17 @@ private:
         variable.getKind() == kern::VariableKind::State) {
       name = variable.getSymNameAttr();
     } else if (variable.getKind() == kern::VariableKind::OptimizerState) {
-      name = variable.getParameterAttr();
+      name = variable.getOfAttr().getAttr();
       state = variable.getSlotAttr();
     }
-    if (name && state)
-      builder.create<exec::ParameterOp>(
-          variable.getLoc(), name, state, buffer,
-          variable.getInfo().value_or(builder.getDictionaryAttr({})));
+    if (!name)
+      return;
+    step::VariableInfoAttr info = variable.getInfoAttr();
+    if (!info)
+      info = step::VariableInfoAttr::get(builder.getContext(), {}, {}, {}, {},
+                                         {}, {}, {});
+    builder.create<exec::ParameterOp>(variable.getLoc(), name, state, buffer,
+                                      info);
   }
 
   //===--------------------------------------------------------------------===//

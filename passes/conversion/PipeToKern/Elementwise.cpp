@@ -109,9 +109,13 @@ Values lower(OpBuilder &builder, xf::GatedGradientOp op) {
 }
 
 Values lower(OpBuilder &builder, xf::DropoutOp op) {
-  ArrayRef<int64_t> whole = op.getWhole().value_or(ArrayRef<int64_t>()), shard;
-  if (!whole.empty())
-    shard = cast<RankedTensorType>(op.getInput().getType()).getShape();
+  ShardAttr shard;
+  if (ArrayRef<int64_t> whole = op.getWhole().value_or(ArrayRef<int64_t>());
+      !whole.empty())
+    shard = ShardAttr::get(
+        op.getContext(),
+        cast<RankedTensorType>(op.getInput().getType()).getShape(), whole,
+        op.getDims(), op.getParts(), static_cast<int64_t>(op.getRounds()));
   return elementwise(
       builder, op, "dropout", op.getInput(),
       [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
@@ -123,9 +127,7 @@ Values lower(OpBuilder &builder, xf::DropoutOp op) {
         Value scale = b.create<KeepScaleOp>(
             b.getF32Type(), named ? numbers.front() : Value(),
             ArrayRef(numbers).drop_front(named ? 1 : 0), op.getRateAttr(),
-            op.getStreamAttr(), op.getJitterAttr(),
-            b.getDenseI64ArrayAttr(shard), b.getDenseI64ArrayAttr(whole),
-            op.getDimsAttr(), op.getPartsAttr(), op.getRoundsAttr());
+            op.getStreamAttr(), op.getJitterAttr(), shard);
         return {in[0] * Scalar{&b, scale}};
       },
       op->getOperands().drop_front());

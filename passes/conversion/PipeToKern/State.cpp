@@ -58,58 +58,29 @@ Values lower(OpBuilder &builder, xf::PrefixOp op) {
 // Variables
 //===----------------------------------------------------------------------===//
 
-/// What the runtime needs to know of a variable, in builtin attributes.
-static DictionaryAttr infoOf(Builder &builder, xf::VariableOp op) {
-  NamedAttrList info;
+static VariableInfoAttr infoOf(Builder &builder, xf::VariableOp op) {
+  StringAttr kind;
+  FloatAttr value;
   if (xf::InitAttr init = op.getInitAttr()) {
-    info.set("init", builder.getStringAttr(init.getKind()));
-    double value = init.getValue() ? init.getValue().getValueAsDouble() : 0.0;
-    info.set("init_value", builder.getF64FloatAttr(value));
+    kind = builder.getStringAttr(init.getKind());
+    value = builder.getF64FloatAttr(
+        init.getValue() ? init.getValue().getValueAsDouble() : 0.0);
   }
-  info.set("random_key", op.getRandomKeyAttr());
-  if (op.getDecay())
-    info.set("decay", builder.getUnitAttr());
-  if (op.getFrozen())
-    info.set("frozen", builder.getUnitAttr());
-  info.set("shape", builder.getDenseI64ArrayAttr(op.getWholeType().getShape()));
+  ArrayAttr axes;
   if (auto sharding = op->getAttrOfType<dist::ShardingAttr>("dist.sharding"))
     if (!dist::Sharding::of(sharding).isWhole())
-      info.set("axes", sharding.getDims());
-  return info.getDictionary(builder.getContext());
-}
-
-static VariableKind kindOf(xf::VariableKind kind) {
-  switch (kind) {
-  case xf::VariableKind::Parameter:
-    return VariableKind::Parameter;
-  case xf::VariableKind::Gradient:
-    return VariableKind::Gradient;
-  case xf::VariableKind::OptimizerState:
-    return VariableKind::OptimizerState;
-  case xf::VariableKind::State:
-    return VariableKind::State;
-  case xf::VariableKind::Working:
-    return VariableKind::Working;
-  case xf::VariableKind::Cache:
-    return VariableKind::Cache;
-  }
+      axes = sharding.getDims();
+  return VariableInfoAttr::get(
+      builder.getContext(), axes, op.getDecayAttr(), op.getFrozenAttr(), kind,
+      op.getRandomKeyAttr(),
+      builder.getDenseI64ArrayAttr(op.getWholeType().getShape()), value);
 }
 
 Values lower(OpBuilder &builder, xf::VariableOp op) {
-  VariableKind kind = kindOf(op.getKind());
-  StringAttr parameter, slot;
-  if (op.getKind() == xf::VariableKind::Parameter) {
-    parameter = op.getSymNameAttr();
-    slot = builder.getStringAttr("value");
-  } else if (op.getOfAttr()) {
-    parameter = op.getOfAttr().getAttr();
-    slot = op.getSlotAttr()
-               ? op.getSlotAttr()
-               : builder.getStringAttr(stringifyVariableKind(kind));
-  }
-  builder.create<VariableOp>(op.getLoc(), op.getSymNameAttr(), op.getTypeAttr(),
-                             VariableKindAttr::get(builder.getContext(), kind),
-                             parameter, slot, infoOf(builder, op));
+  builder.create<VariableOp>(
+      op.getLoc(), op.getSymNameAttr(), op.getTypeAttr(),
+      VariableKindAttr::get(builder.getContext(), op.getKind()), op.getOfAttr(),
+      op.getSlotAttr(), infoOf(builder, op));
   return {};
 }
 

@@ -14,8 +14,8 @@ exec.role @all ranks [0] arena 8192 lower_bound 8192 {
   %q = exec.buffer "q" at 1280 kind activations live 1 to 2 : memref<8x8xf8E5M2>
   %v = exec.buffer "v" at 1536 kind activations live 1 to 2 : memref<8x8xf8E4M3FN>
   %s = exec.buffer "s" at 1792 kind activations live 1 to 2 : memref<f32>
-  // CHECK: exec.parameter "w" state "value" in %[[W]] {info = {}} : memref<8x8xf32>
-  exec.parameter "w" state "value" in %w {info = {}} : memref<8x8xf32>
+  // CHECK: exec.parameter "w" state "value" in %[[W]] {info = #step.variable_info<>} : memref<8x8xf32>
+  exec.parameter "w" state "value" in %w {info = #step.variable_info<>} : memref<8x8xf32>
   // CHECK: exec.sequence @forward {
   exec.sequence @forward {
     // CHECK: exec.host input "x" %[[X]] : memref<4x8xf32>

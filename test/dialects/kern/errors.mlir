@@ -136,7 +136,7 @@ func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
 func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
     // expected-error @+1 {{K19: shard: a dim consists of an even number of parts in every round}}
-    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 5>, rate = 0.5, shard = array<i64: 8, 64>, stream = 0 : i32, whole = array<i64: 12, 64>}
+    %1 = kern.keep_scale at(%j) {rate = 0.5, shard = #kern.shard<[8, 64] of [12, 64] dims [0] parts [5]>, stream = 0 : i32}
     kern.yield %1 : f32
   }
   return %0 : tensor<8x64xf32>
@@ -147,7 +147,7 @@ func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
 func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
     // expected-error @+1 {{K19: draws for a shard of 256 elements in a region of 512}}
-    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 0.5, shard = array<i64: 4, 64>, stream = 0 : i32, whole = array<i64: 8, 64>}
+    %1 = kern.keep_scale at(%j) {rate = 0.5, shard = #kern.shard<[4, 64] of [8, 64] dims [0] parts [0]>, stream = 0 : i32}
     kern.yield %1 : f32
   }
   return %0 : tensor<8x64xf32>
@@ -284,7 +284,7 @@ func.func @view(%x: tensor<8xf32>) -> tensor<16xf32> {
 
 // -----
 
-// expected-error @+2 {{expected ::hocket::kern::VariableKind to be one of: parameter, gradient, optimizer_state, state, working, cache}}
+// expected-error @+2 {{expected ::hocket::step::VariableKind to be one of: parameter, gradient, optimizer_state, state, working, cache}}
 // expected-error @+1 {{failed to parse Kern_VariableKindAttr parameter 'value'}}
 kern.variable @w : tensor<8xf32> {kind = #kern.variable_kind<weights>}
 
@@ -471,3 +471,23 @@ kern.fragment G @forward() {
 kern.fragment B @backward(%x: tensor<8xf32> from F operand 0) {
   kern.return
 }
+
+// -----
+
+// expected-error @+1 {{K38: a state of the optimizer, and nothing else, has a `slot`; it is `of` a parameter, as gradients and working copies may be}}
+kern.variable @w : tensor<8xf32> {kind = #kern.variable_kind<optimizer_state>, of = @w}
+
+// -----
+
+// expected-error @+1 {{K38: a state of the optimizer, and nothing else, has a `slot`; it is `of` a parameter, as gradients and working copies may be}}
+kern.variable @w : tensor<8xf32> {kind = #kern.variable_kind<optimizer_state>, slot = "exp_avg"}
+
+// -----
+
+// expected-error @+1 {{K38: a state of the optimizer, and nothing else, has a `slot`; it is `of` a parameter, as gradients and working copies may be}}
+kern.variable @w : tensor<8xf32> {kind = #kern.variable_kind<gradient>, of = @w, slot = "exp_avg"}
+
+// -----
+
+// expected-error @+1 {{K38: a state of the optimizer, and nothing else, has a `slot`; it is `of` a parameter, as gradients and working copies may be}}
+kern.variable @w : tensor<8xf32> {kind = #kern.variable_kind<state>, of = @w}

@@ -2,8 +2,8 @@
 // RUN: hocket-opt %s --mlir-print-op-generic | hocket-opt | FileCheck %s
 
 kern.variable @q : tensor<8x64xf8E4M3FN> {kind = #kern.variable_kind<working>}
-// CHECK: kern.variable @w : tensor<8x64xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
-kern.variable @w : tensor<8x64xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
+// CHECK: kern.variable @w : tensor<8x64xf32> {kind = #kern.variable_kind<parameter>}
+kern.variable @w : tensor<8x64xf32> {kind = #kern.variable_kind<parameter>}
 
 // CHECK: kern.kernel @sum by_columns "sum" [8 x 64] (%[[A:.*]]: tensor<8x64xbf16> as full) -> (tensor<64xf32> as col) {
 // CHECK-NEXT: kern.yield %[[A]] : f32
@@ -17,10 +17,10 @@ kern.kernel @drop [8x64] (%a: tensor<8x64xf32> as full) instances (%i) -> (tenso
   %k = kern.keep_scale %i {rate = 0.1, stream = 1 : i32}
   // CHECK-NEXT: kern.keep_scale %[[I]] {jitter, rate
   %jittered = kern.keep_scale %i {jitter, rate = 0.1, stream = 1 : i32}
-  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[I]]) {dims = array<i64: 1>, parts = array<i64: 1>, {{.*}}rounds = 2 : i64, shard
-  %r = kern.keep_scale %i at(%i) {dims = array<i64: 1>, parts = array<i64: 1>, rate = 0.1, rounds = 2 : i64, shard = array<i64: 2, 4, 64>, stream = 1 : i32, whole = array<i64: 2, 8, 64>}
-  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[I]]) {dims = array<i64: 1>, parts = array<i64: 0>, rate = {{.*}}, shard = array<i64: 2, 4, 64>, stream = 1 : i32, whole = array<i64: 2, 8, 64>}
-  %l = kern.keep_scale %i at(%i) {dims = array<i64: 1>, parts = array<i64: 0>, rate = 0.1, shard = array<i64: 2, 4, 64>, stream = 1 : i32, whole = array<i64: 2, 8, 64>}
+  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[I]]) {rate = {{.*}}, shard = #kern.shard<[2, 4, 64] of [2, 8, 64] dims [1] parts [1] rounds 2>, stream
+  %r = kern.keep_scale %i at(%i) {rate = 0.1, shard = #kern.shard<[2, 4, 64] of [2, 8, 64] dims [1] parts [1] rounds 2>, stream = 1 : i32}
+  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[I]]) {rate = {{.*}}, shard = #kern.shard<[2, 4, 64] of [2, 8, 64] dims [1] parts [0]>, stream = 1 : i32}
+  %l = kern.keep_scale %i at(%i) {rate = 0.1, shard = #kern.shard<[2, 4, 64] of [2, 8, 64] dims [1] parts [0]>, stream = 1 : i32}
   %0 = arith.mulf %a, %k : f32
   kern.yield %0 : f32
 }

@@ -4,8 +4,8 @@
 // buffer of its own; what forward leaves for backward is a residual, and so are
 // its inputs. Kernels stay as they are.
 
-kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
-kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
+kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>}
+kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, of = @w}
 
 kern.kernel @double [4 x 8] (%a: tensor<4x8xf32> as full) -> (tensor<4x8xf32> as full) {
   %0 = arith.addf %a, %a : f32
@@ -68,7 +68,7 @@ kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>, 
 
 module {
 step.mesh ["pp", "tp"] sizes [2, 2]
-kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "a", slot = "value"}
+kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>}
 kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<working>}
 
 // CHECK: exec.role @role0 ranks [0, 1] pipeline_rank 0 {

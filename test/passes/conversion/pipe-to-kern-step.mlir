@@ -4,13 +4,13 @@ module {
   // CHECK-NOT: xf.training
   // CHECK: step.training {{{.*}}model_name = "tiny"
   xf.training {clip_norm = 1.0, global_batch_size = 4 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
-  // CHECK: kern.variable @w : tensor<8x8xf32> {info = {decay, init = "normal", init_value = 2.000000e-02 : f64, random_key = 7 : i32, shape = array<i64: 8, 8>}, kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
+  // CHECK: kern.variable @w : tensor<8x8xf32> {info = #step.variable_info<decay = unit, init = "normal", random_key = 7 : i32, shape = [8, 8], value = 2.000000e-02 : f64>, kind = #kern.variable_kind<parameter>}
   xf.variable @w : tensor<8x8xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>, random_key = 7 : i32}
-  // CHECK: kern.variable @w.grad : tensor<8x8xf32> {{{.*}}kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
+  // CHECK: kern.variable @w.grad : tensor<8x8xf32> {{{.*}}kind = #kern.variable_kind<gradient>, of = @w}
   xf.variable @w.grad : tensor<8x8xf32> {kind = #xf.variable_kind<gradient>, of = @w}
-  // CHECK: kern.variable @w.exp_avg : tensor<8x8xf32> {{{.*}}kind = #kern.variable_kind<optimizer_state>, parameter = "w", slot = "exp_avg"}
+  // CHECK: kern.variable @w.exp_avg : tensor<8x8xf32> {{{.*}}kind = #kern.variable_kind<optimizer_state>, of = @w, slot = "exp_avg"}
   xf.variable @w.exp_avg : tensor<8x8xf32> {kind = #xf.variable_kind<optimizer_state>, init = #xf.init<zeros>, of = @w, slot = "exp_avg"}
-  // CHECK: kern.variable @step : tensor<f32> {info = {init = "constant", init_value = 3.000000e+00 : f64
+  // CHECK: kern.variable @step : tensor<f32> {info = #step.variable_info<init = "constant", {{.*}}shape = [], value = 3.000000e+00 : f64
   // CHECK-SAME: kind = #kern.variable_kind<state>}
   xf.variable @step : tensor<f32> {kind = #xf.variable_kind<state>, init = #xf.init<constant, 3.0>}
 

@@ -44,7 +44,7 @@ func.func @dropout(%x: tensor<4x8xf32>, %layer: i32, %o: i32) -> tensor<4x8xf32>
   %1 = xf.dropout %0 {rate = 0.1, stream = 0 : i32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // Of a shard: its start is a number as the layer's is.
   // CHECK: kern.rows "dropout" {{.*}} instances (%[[I:.*]] = %{{.*}}, %[[O:.*]] = %{{.*}}) ->
-  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[O]]) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 1.000000e-01 : f64, shard = array<i64: 4, 8>, stream = 2 : i32, whole = array<i64: 12, 8>}
+  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[O]]) {rate = 1.000000e-01 : f64, shard = #kern.shard<[4, 8] of [12, 8] dims [0] parts [0]>, stream = 2 : i32}
   %2 = xf.dropout %1, %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, rate = 0.1, stream = 2 : i32, whole = array<i64: 12, 8>} : (tensor<4x8xf32>, i32, i32) -> tensor<4x8xf32>
   return %2 : tensor<4x8xf32>
 }

@@ -5,8 +5,8 @@
 // goes straight to its variable, the second only where one microbatch is all.
 
 kern.variable @x : tensor<4x8xf32> {kind = #kern.variable_kind<state>}
-kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
-kern.variable @b.grad : tensor<8xf32> {kind = #kern.variable_kind<gradient>, parameter = "b", slot = "gradient"}
+kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, of = @w}
+kern.variable @b.grad : tensor<8xf32> {kind = #kern.variable_kind<gradient>, of = @b}
 
 // CHECK: %[[X:.*]] = exec.buffer "x"
 // CHECK: %[[W:.*]] = exec.buffer "w.grad"

@@ -45,12 +45,12 @@
 
 module {
 step.mesh ["dp"] sizes [2]
-kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "a", slot = "value"}
-kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "b", slot = "value"}
-kern.variable @c : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "c", slot = "value"}
-kern.variable @a.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "a", slot = "gradient"}
-kern.variable @b.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "b", slot = "gradient"}
-kern.variable @c.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "c", slot = "gradient"}
+kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>}
+kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>}
+kern.variable @c : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>}
+kern.variable @a.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, of = @a}
+kern.variable @b.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, of = @b}
+kern.variable @c.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, of = @c}
 
 kern.kernel @cast [8 x 8] (%t: tensor<8x8xi32> as full) -> (tensor<8x8xf32> as full) {
   kern.yield %t : f32

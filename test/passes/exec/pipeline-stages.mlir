@@ -5,9 +5,9 @@
 
 module {
 step.mesh ["pp", "tp"] sizes [2, 2]
-kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "a", slot = "value"}
-kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "b", slot = "value"}
-kern.variable @b.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "b", slot = "gradient"}
+kern.variable @a : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>}
+kern.variable @b : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>}
+kern.variable @b.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, of = @b}
 
 kern.kernel @cast [4 x 8] (%t: tensor<4x8xi32> as full) -> (tensor<4x8xf32> as full) {
   kern.yield %t : f32

@@ -5,8 +5,8 @@
 
 module {
 step.mesh ["dp", "tp"] sizes [2, 2]
-kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
-kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
+kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>}
+kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, of = @w}
 
 kern.kernel @cast [4 x 8] (%t: tensor<4x8xi32> as full) -> (tensor<4x8xf32> as full) {
   kern.yield %t : f32

@@ -3,8 +3,8 @@
 // A layer that is called twice is two stretches of one line; the residual %h
 // lives into backward, and the gradient goes straight to its variable.
 
-kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
-kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
+kern.variable @w : tensor<8x8xf32> {kind = #kern.variable_kind<parameter>}
+kern.variable @w.grad : tensor<8x8xf32> {kind = #kern.variable_kind<gradient>, of = @w}
 
 kern.kernel @double [4 x 8] (%a: tensor<4x8xf32> as full) -> (tensor<4x8xf32> as full) {
   %0 = arith.addf %a, %a : f32
@@ -58,7 +58,7 @@ kern.schedule "train_step" slots 1 [#kern.action<@forward microbatch 0 slot 0>, 
 // An update in place: the new value is written over the old one; a value that
 // goes to two variables is copied to the second.
 
-kern.variable @p : tensor<16xf32> {kind = #kern.variable_kind<parameter>, parameter = "p", slot = "value"}
+kern.variable @p : tensor<16xf32> {kind = #kern.variable_kind<parameter>}
 kern.variable @q : tensor<16xf32> {kind = #kern.variable_kind<state>}
 kern.kernel @half [1 x 16] (%a: tensor<16xf32> as full) -> (tensor<16xf32> as full) {
   %c = arith.constant 0.5 : f32
@@ -88,8 +88,8 @@ kern.kernel @double [8 x 64] (%a: tensor<8x64xf32> as full) -> (tensor<8x64xf32>
   %0 = arith.addf %a, %a : f32
   kern.yield %0 : f32
 }
-kern.variable @w : tensor<8x64xf32> {info = {init = "normal", init_value = 2.000000e-02 : f64, random_key = 7 : i32, shape = array<i64: 8, 64>}, kind = #kern.variable_kind<parameter>, parameter = "w", slot = "value"}
-kern.variable @w.grad : tensor<8x64xf32> {kind = #kern.variable_kind<gradient>, parameter = "w", slot = "gradient"}
+kern.variable @w : tensor<8x64xf32> {info = #step.variable_info<init = "normal", random_key = 7 : i32, shape = [8, 64], value = 2.000000e-02 : f64>, kind = #kern.variable_kind<parameter>}
+kern.variable @w.grad : tensor<8x64xf32> {kind = #kern.variable_kind<gradient>, of = @w}
 
 // A layer, called twice.
 func.func private @layer(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {

@@ -73,14 +73,11 @@ KernelText shardOf(int64_t cols, int64_t part, int64_t rounds) {
   std::string width = std::to_string(cols);
   KernelText text{12, cols, {{"full"}}, {{"full"}}};
   text.instances = 3;
-  text.body = "%k = kern.keep_scale %i0 at(%i1, %i2) {dims = array<i64: 0, 1>, "
-              "parts = array<i64: 0, " +
-              std::to_string(part) +
-              ">, rate = 0.3, rounds = " + std::to_string(rounds) +
-              " : i64, shard = array<i64: 3, 4, " + width +
-              ">, stream = 5 : i32, whole = array<i64: 6, "
-              "8, " +
-              width + R"(>}
+  text.body = "%k = kern.keep_scale %i0 at(%i1, %i2) {rate = 0.3, shard = "
+              "#kern.shard<[3, 4, " +
+              width + "] of [6, 8, " + width + "] dims [0, 1] parts [0, " +
+              std::to_string(part) + "] rounds " + std::to_string(rounds) +
+              R"(>, stream = 5 : i32}
     %0 = arith.mulf %a0, %k : f32
     kern.yield %0 : f32
   )";
@@ -111,7 +108,7 @@ TEST(Dropout, OfAShardOfColumns) {
     KernelText text{rows, cols, {{"full"}}, {{"full"}}};
     text.instances = 1;
     text.body = R"(
-      %k = kern.keep_scale at(%i0) {dims = array<i64: 1>, parts = array<i64: 0>, rate = 0.5, shard = array<i64: 8, 24>, stream = 1 : i32, whole = array<i64: 8, 72>}
+      %k = kern.keep_scale at(%i0) {rate = 0.5, shard = #kern.shard<[8, 24] of [8, 72] dims [1] parts [0]>, stream = 1 : i32}
       %0 = arith.mulf %a0, %k : f32
       kern.yield %0 : f32
     )";

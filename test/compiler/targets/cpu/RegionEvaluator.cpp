@@ -112,21 +112,25 @@ private:
 
   /// How many elements the op counts over.
   int64_t elementsOf(kern::KeepScaleOp op) const {
-    int64_t elements = op.getWhole().empty() ? rows * cols : 1;
-    for (int64_t size : op.getWhole())
+    kern::ShardAttr shard = op.getShardAttr();
+    if (!shard)
+      return rows * cols;
+    int64_t elements = 1;
+    for (int64_t size : shard.getWhole())
       elements *= size;
     return elements;
   }
 
   int64_t wholeElement(kern::KeepScaleOp op, int64_t element) {
-    if (op.getWhole().empty())
+    kern::ShardAttr shard = op.getShardAttr();
+    if (!shard)
       return element;
     std::vector<int64_t> starts;
     for (Value start : op.getAt())
       starts.push_back(static_cast<int64_t>(at(start)[0]));
-    return kernels::wholeElement({op.getShard(), op.getWhole(), op.getDims(),
-                                  op.getParts(),
-                                  static_cast<int64_t>(op.getRounds())},
+    return kernels::wholeElement({shard.getShape(), shard.getWhole(),
+                                  shard.getDims(), shard.getParts(),
+                                  shard.getRounds()},
                                  starts, element);
   }
 
