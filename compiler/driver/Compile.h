@@ -62,7 +62,7 @@ struct CompileRequest {
   int64_t leastPart = PipelineOptions().leastPart;
   /// For who compiles many programs: kernels for CPUs that they share.
   std::shared_ptr<cpu::KernelObjects> kernelObjects;
-  /// A program that needs more than its devices have is none the less one.
+  /// A program that does not fit its devices is still written.
   bool anyMemory = false;
   /// Told what a laid out program takes, whether to go on; absent: it does.
   /// Where it does not, the result has no program and no text.

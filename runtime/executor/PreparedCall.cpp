@@ -295,7 +295,7 @@ public:
         place(BufferPlace::of(scope, instruction.host().buffer())) {
     const program::Buffer &buffer =
         scope.role.buffers(int(instruction.host().buffer()));
-    // The padding behind the last element is nobody's business.
+    // Padding past the last element is unspecified, and does not count.
     type = buffer.dtype();
     bytes = tensorBytes(buffer.shape(), type).value_or(0);
     for (const auto &shard : instruction.host().shards()) {

@@ -16,7 +16,7 @@ namespace hocket {
 
 /// A ParameterSlice as one rank has it: its buffer holds the box
 /// [start, start + size) of the global tensor, dense and row-major. Where the
-/// box reaches beyond the tensor it is padding, which is 0 and nobody's.
+/// box reaches beyond the tensor it is padding, which is 0.
 struct RankSlice {
   std::vector<uint64_t> shape; ///< Of the global tensor.
   std::vector<uint64_t> start;

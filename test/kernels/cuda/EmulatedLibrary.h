@@ -26,7 +26,7 @@ struct Fill {
   double scale = 1;          ///< of floating-point numbers: in [-scale, scale)
   int32_t low = 0, high = 0; ///< of integers: in [low, high)
   std::vector<int32_t> values = {}; ///< if any: the integers
-  bool isResult = true;             ///< false: what it holds then is nobody's
+  bool isResult = true;             ///< false: its contents are unspecified
   double slack = 1; ///< times the tolerance: of sums that nearly cancel
 };
 

@@ -105,8 +105,8 @@ static std::string emptyFields(int number, size_t count) {
   return bytes;
 }
 
-// Two bytes in a file can be hundreds in memory. What nobody's compiler writes
-// is refused before that memory is taken.
+// Two bytes in a file can be hundreds in memory. What no compiler writes is
+// refused before that memory is taken.
 TEST(ProgramFile, BoundsTheMemoryOfEmptyMessages) {
   constexpr size_t count = size_t(3) << 20;
   for (int field : {6, 9}) { // Parameters, roles.
