@@ -53,7 +53,7 @@ template <int N> HOCKET_DEVICE Integer flatPlace() {
 /// y[room] of x[there] and zeros behind.
 ///
 /// Budget: 32 registers; a thread of 16 bytes: 10 instructions an element, 1
-/// load, 1 store. Over: 28 instructions, 5 loads, 5 stores: whether an address is
+/// load, 1 store. Over: 28 instructions, 9 loads, 9 stores: whether an address is
 /// a multiple of 16 bytes is tested as the kernel runs, and an access an element
 /// stands beside each.
 template <class Word>

@@ -33,6 +33,8 @@ MODELS = {
     "states": LLAMA + (" state_space { state_size: 64 } layer_kinds { name: 'mamba'"
                        " mixer: MAMBA2 } layer_kinds { name: 'attention' }"
                        " pattern: 'mamba attention'"),
+    "seen": LLAMA + (" kv_heads: 2 image_token: 3 vision { layers: 2 hidden: 128 heads: 2"
+                     " image_size: 28 patch_size: 4 }"),
     "noisy": LLAMA + (" moe { experts: 8 top_k: 2 ffn: 64 choice: SINKHORN"
                       " input_jitter: 0.01 }"),
 }  # fmt: skip
@@ -68,6 +70,8 @@ PLANS = (
     ("sloped", "--entries train,generate --set training.precision=FP32"),
     ("noisy", "--mesh dp=2"),
     ("relative", ""),
+    ("seen", "--set training.images_per_sequence=2"),
+    ("seen", "--set training.images_per_sequence=2 --set training.precision=FP32"),
     ("states", "--entries train,generate"),
     ("states", "--entries train,generate --set training.precision=FP32"),
     ("experts", "--mesh dp=2,ep=2 --microbatches 2"),

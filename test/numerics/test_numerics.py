@@ -197,12 +197,12 @@ class EvaluationTest(AgainstReference):
     """Of samples that mask labels: the loss over those of a step is that of the
     step."""
 
-    name = ""
+    name, mesh = "", ""
 
     def test_first_loss(self):
         golden = json.loads((training.HERE / f"golden/{self.name}.json").read_text())
         with training.Run(self.name) as run:
-            for options in ((), ("--mesh", "dp=2,tp=2")):
+            for options in ((), ("--mesh", self.mesh)):
                 with self.subTest(options=options):
                     found = run.evaluate(training.GLOBAL_BATCH, *options)
                     self.near([found], golden["losses"][:1], 2e-6)
@@ -254,7 +254,9 @@ def load_tests(loader, _standard, _pattern):
         case = type(name, (NumericsTest,), {"name": name})
         suite.addTests(loader.loadTestsFromTestCase(case))
     for name in ("prefix", "t5", "t5_gated", "llava", "llava_full"):
-        case = type(f"{name}_evaluation", (EvaluationTest,), {"name": name})
+        mesh = "dp=2,pp=2" if name == "llava_full" else "dp=2,tp=2"
+        fields = {"name": name, "mesh": mesh}
+        case = type(f"{name}_evaluation", (EvaluationTest,), fields)
         suite.addTests(loader.loadTestsFromTestCase(case))
     for name, recipe in training.FP8_MODELS:
         fields = {"name": name, "recipe": recipe}

@@ -324,7 +324,7 @@ private:
       add(formatText("images stand for token %u, of a vocabulary of %llu",
                      images.image_token(), wide(program.model().vocab_size())));
     if (images.images() < 1 || images.images() > 1024)
-      add("a sequence has no images, or too many");
+      return add("a sequence has no images, or too many");
     if (images.patch_size() < 1 || images.image_size() > 16384 ||
         images.image_size() < images.patch_size() ||
         images.image_size() % images.patch_size() != 0)
