@@ -101,6 +101,7 @@ static void addDistPasses(OpPassManager &manager,
 }
 
 void hocket::addStagePasses(OpPassManager &manager) {
+  // Tensors are local, so that what crosses between fragments has its size.
   manager.addPass(createConvertDistToPipe());
   // From here on each pipeline rank has fragments of its own.
   manager.addPass(pipe::createPipeSplitStages());
