@@ -131,8 +131,40 @@ TEST_P(GpuGenerate, WritesWhatWholeSequencesGive) {
               0U);
 }
 
+using GpuTwoStacks = TrainedPlans;
+
+/// An encoder reads prompts that leave room in their rows: the tokens are the
+/// cpu target's.
+TEST_F(GpuTwoStacks, WriteWhatTheCpuTargetWrites) {
+  useEmulatedGpus({.count = 4, .gemmsByRows = false});
+  auto requests = std::make_shared<std::vector<GenerateRequest>>();
+  for (size_t length : {24, 9, 15, 1, 20})
+    for (GenerateRequest &request = requests->emplace_back();
+         request.prompt.size() < length; request.tokens = 1 + length % 4)
+      request.prompt.push_back(int32_t(
+          (length * 31 + request.prompt.size() * 17) % writtenVocabulary));
+  std::vector<GeneratedText> cpu;
+  for (const char *target : {"cpu", "cuda"}) {
+    bool isCpu = target == std::string("cpu");
+    PlanRow plan{"Plan", isCpu ? "" : "tp=2,dp=2", 6, "--entries generate"};
+    auto texts = generate(compile(twoStacks, plan, "precision: BF16", target),
+                          requests, {});
+    ASSERT_TRUE(texts.ok()) << texts.status().message();
+    if (isCpu)
+      cpu = texts->texts;
+    for (size_t i = 0; i < requests->size(); ++i) {
+      EXPECT_EQ(texts->texts[i].tokens, cpu[i].tokens);
+      for (size_t j = 0; j < cpu[i].tokens.size(); ++j)
+        EXPECT_NEAR(texts->texts[i].logProbabilities[j],
+                    cpu[i].logProbabilities[j],
+                    2e-2 * std::abs(cpu[i].logProbabilities[j]));
+    }
+  }
+}
+
 // clang-format off
 const WriterRow writers[] = {
+    {{"Relative", SMALL_GPT "position: RELATIVE attention_scale: 1 "}, "tp=2,dp=2", "", "precision: BF16"},
     {{"GptTensor", SMALL_GPT}, "tp=2,dp=2", "--sequence-parallel", "precision: BF16"},
     {{"Invariant", SMALL_GPT}, "", "", "precision: FP16", true},
     {{"InvariantExperts", SMALL_LLAMA "moe { experts: 4 top_k: 2 ffn: 24 } "},
