@@ -276,7 +276,7 @@ def host_inputs(batch):
     if not isinstance(batch[0], dict):  # As long as each other, and shifted by one.
         batch = [{"tokens": row[:-1], "labels": row[1:]} for row in batch]
     elif "learned" in batch[0]:
-        batch = [behind_prefix(**row) for row in batch]
+        batch = [of_learned(row) for row in batch]
     counts = [sum(label >= 0 for label in row["labels"]) for row in batch]
     share = sum(counts) / (len(batch) // 2)
 
@@ -298,15 +298,20 @@ def host_inputs(batch):
                 int(row.get("swapped", False)) if i == 0 else -1
                 for row in part for i in range(SEQUENCE)
             ],
+            "pixels": [x for row in part for x in row.get("pixels", [])],
+            "image_rows": [x for row in part for x in row.get("image_rows", [])],
             "encoder_tokens": [x for row in part for x in row.get("encoder_tokens", [])],
         }  # fmt: skip
 
     return [inputs(batch[i : i + 2]) for i in range(0, len(batch), 2)]
 
 
-def behind_prefix(tokens, learned):
-    labels = [token if seen else -1 for token, seen in zip(tokens, learned, strict=True)]
-    return {"tokens": tokens[:-1], "labels": labels[1:], "prefix": learned.index(1)}
+def of_learned(row):
+    """A sample of next tokens, some of which are learned."""
+    pairs = zip(row["tokens"], row["learned"], strict=True)
+    labels = [token if learned else -1 for token, learned in pairs]
+    prefix = row["learned"].index(1)
+    return {**row, "tokens": row["tokens"][:-1], "labels": labels[1:], "prefix": prefix}
 
 
 def losses(log):
