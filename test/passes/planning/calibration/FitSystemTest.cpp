@@ -32,6 +32,7 @@ cluster::System knownSystem() {
   system.mutable_node_link()->set_bandwidth(5e9);
   system.mutable_node_link()->set_efficiency(1);
   system.mutable_node_link()->set_latency(20e-6);
+  system.mutable_node_link()->clear_start(); // Latency holds what is measured.
   return system;
 }
 
