@@ -14,6 +14,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+from typing import NamedTuple
 
 import corpus
 import safetensors
@@ -95,6 +96,27 @@ def instruction_sets():
     return INSTRUCTION_SETS[: INSTRUCTION_SETS.index(best) + 1]
 
 
+class Images(NamedTuple):
+    side: int
+    patch: int
+    class_row: bool  # The text has one before an image's patches.
+
+    def patches(self):
+        return (self.side // self.patch) ** 2
+
+    def with_class_rows(self, sample):
+        """What the host gives for a sample: a row of zeros before the patches of an
+        image, where the tower places its class embedding."""
+        width, each = 3 * self.patch**2, self.patches()
+        pixels, framed = sample["pixels"], []
+        for i in range(0, len(pixels), each * width):
+            framed += [0.0] * width + pixels[i : i + each * width]
+        rows = sample["image_rows"]
+        if not self.class_row:
+            rows = [row + row // each + 1 if row >= 0 else row for row in rows]
+        return {**sample, "pixels": framed, "image_rows": rows}
+
+
 class Run:
     """A folder with a model's corpus and specs. Close it to remove it."""
 
@@ -109,7 +131,10 @@ class Run:
         self.prefix = "PREFIX" in text
         self.classes = self.number(text, "classes:")
         self.choices = self.number(text, "choices:")
-        self.images = "vision {" in text
+        self.images = None
+        if "vision {" in text:
+            side, patch = (self.number(text, f"{of}_size:") for of in ("image", "patch"))
+            self.images = Images(side, patch, "select: ALL" in text)
         schedule = SCHEDULE
         if self.masked:
             schedule += CLASSES if self.classes or self.choices else MASKED
@@ -123,9 +148,8 @@ class Run:
         self.sgd.write_text(text + schedule + SGD)
         self.data, self.programs = self.folder / "corpus", {}
         if self.images:
-            side, patch = (self.number(text, f"{of}_size:") for of in ("image", "patch"))
-            rows = (side // patch) ** 2 + ("select: ALL" in text)
-            vision = side, rows, self.number(text, "image_token:"), MOST_IMAGES
+            rows = self.images.patches() + self.images.class_row
+            vision = self.images.side, rows, self.number(text, "image_token:"), MOST_IMAGES
             corpus.write_images(self.data, vocabulary, SEQUENCE, vision)
         elif self.classes:
             corpus.write_classes(self.data, vocabulary, self.classes)
@@ -214,6 +238,8 @@ class Run:
         )  # fmt: skip
         start = {name: values.tolist() for name, (_, values) in before.items()}
         batch = self.samples()[:GLOBAL_BATCH]
+        if self.images:
+            batch = [self.images.with_class_rows(row) for row in batch]
         given = {
             "learning_rate": RATE,
             "seed": 42,
@@ -276,7 +302,7 @@ def host_inputs(batch):
     if not isinstance(batch[0], dict):  # As long as each other, and shifted by one.
         batch = [{"tokens": row[:-1], "labels": row[1:]} for row in batch]
     elif "learned" in batch[0]:
-        batch = [of_learned(row) for row in batch]
+        batch = [of_learned(**row) for row in batch]
     counts = [sum(label >= 0 for label in row["labels"]) for row in batch]
     share = sum(counts) / (len(batch) // 2)
 
@@ -298,20 +324,20 @@ def host_inputs(batch):
                 int(row.get("swapped", False)) if i == 0 else -1
                 for row in part for i in range(SEQUENCE)
             ],
-            "pixels": [x for row in part for x in row.get("pixels", [])],
-            "image_rows": [x for row in part for x in row.get("image_rows", [])],
-            "encoder_tokens": [x for row in part for x in row.get("encoder_tokens", [])],
+            **{
+                name: [x for row in part for x in row.get(name, [])]
+                for name in ("encoder_tokens", "image_rows", "pixels")
+            },
         }  # fmt: skip
 
     return [inputs(batch[i : i + 2]) for i in range(0, len(batch), 2)]
 
 
-def of_learned(row):
-    """A sample of next tokens, some of which are learned."""
-    pairs = zip(row["tokens"], row["learned"], strict=True)
-    labels = [token if learned else -1 for token, learned in pairs]
-    prefix = row["learned"].index(1)
-    return {**row, "tokens": row["tokens"][:-1], "labels": labels[1:], "prefix": prefix}
+def of_learned(tokens, learned, **images):
+    """Behind a prefix, or with images."""
+    labels = [token if seen else -1 for token, seen in zip(tokens, learned, strict=True)]
+    rest = images or {"prefix": learned.index(1)}
+    return {"tokens": tokens[:-1], "labels": labels[1:], **rest}
 
 
 def losses(log):
