@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/xf/IR/HostInputs.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/pipe/FlowCut.h"
 #include "passes/pipe/Passes.h"
@@ -52,6 +51,9 @@ private:
   LogicalResult dealLayers(func::FuncOp forward);
   void addBackward(MutableArrayRef<double> costs, double &embedding,
                    double &head);
+  /// The argument of a fragment's function that is `input`; none if it has no
+  /// such one.
+  BlockArgument hostArgument(func::FuncOp function, xf::HostInput input);
   /// Cuts a function that has the embedding, the layers and the head in order.
   LogicalResult cutForward(FlowCut &cut, func::FuncOp function);
   LogicalResult cutBackward(FlowCut &cut, const FlowCut &forward);
@@ -208,6 +210,19 @@ static func::CallOp firstLayerOf(Value value) {
   return first;
 }
 
+BlockArgument StageSplitter::hostArgument(func::FuncOp function,
+                                          xf::HostInput input) {
+  for (FragmentOp fragment : whole) {
+    if (fragment.getFunction() != function.getName())
+      continue;
+    for (auto [i, source] : llvm::enumerate(fragment.getSources()))
+      if (auto host = dyn_cast<HostAttr>(source);
+          host && host.getName() == xf::stringifyHostInput(input))
+        return function.getArgument(i);
+  }
+  return {};
+}
+
 LogicalResult StageSplitter::cutForward(FlowCut &cut, func::FuncOp function) {
   SmallVector<unsigned> steps(stageOfLayer.begin(), stageOfLayer.end());
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -215,7 +230,7 @@ LogicalResult StageSplitter::cutForward(FlowCut &cut, func::FuncOp function) {
   // The embedding is in the first stage, the head in the last.
   cut.endAtLastStep();
   BlockArgument encoderTokens =
-      xf::findHostInput(function, xf::HostInput::EncoderTokens);
+      hostArgument(function, xf::HostInput::EncoderTokens);
   if (!encoderTokens) {
     cut.setHostArgument(0, 0);
   } else {

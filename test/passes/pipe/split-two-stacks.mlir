@@ -20,27 +20,25 @@
 // made for its backward.
 
 // CHECK-LABEL: func.func @forward_0(
-// CHECK-SAME: #xf.host_input<encoder_tokens>
-// CHECK-NOT: #xf.host_input<tokens>
 // CHECK-COUNT-2: call @encoder_layer_forward
-// CHECK: pipe.fragment F @forward_0
+// CHECK: pipe.fragment F @forward_0(host "encoder_tokens") -> (rank 1 tag 0, kept,
 
 // CHECK-LABEL: func.func @forward_1(
-// CHECK-SAME: %[[TOKENS:.*]]: tensor<1x16xi32> {{{.*}}#xf.host_input<tokens>}
-// CHECK-SAME: -> (tensor<1x32x32xf32> {pipe.send = #step.link<rank 2 tag 1>}, tensor<1x16x32xf32> {pipe.send = #step.link<rank 2 tag 2>}
+// CHECK-SAME: %[[TOKENS:arg[0-9]*]]: tensor<1x16xi32>
+// CHECK-SAME: -> (tensor<1x32x32xf32>, tensor<1x16x32xf32>,
 // CHECK: call @encoder_layer_forward
 // CHECK: %[[ENCODED:.*]] = xf.norm
 // CHECK: %[[X:.*]] = xf.embedding %[[TOKENS]]
 // CHECK: %[[Y:.*]]:15 = call @layer_forward(%[[X]], %{{.*}}, %[[ENCODED]],
 // CHECK: return %[[ENCODED]], %[[Y]]#0,
-// CHECK: pipe.fragment F @forward_1
+// CHECK: pipe.fragment F @forward_1(host "tokens", rank 0 tag 0) -> (rank 2 tag 1, rank 2 tag 2,
 
 // CHECK-LABEL: func.func @forward_2(
-// CHECK-SAME: %[[ENCODED:arg[0-9]*]]: tensor<1x32x32xf32> {pipe.receive = #step.link<rank 1 tag 1>}
-// CHECK-SAME: tensor<1x16x32xf32> {pipe.receive = #step.link<rank 1 tag 2>}
+// CHECK-SAME: %[[ENCODED:arg[0-9]*]]: tensor<1x32x32xf32>
+// CHECK-SAME: tensor<1x16x32xf32>
 // CHECK-COUNT-2: call @layer_forward({{.*}}, %[[ENCODED]],
 // CHECK: return {{.*}}%[[ENCODED]],
-// CHECK: pipe.fragment F @forward_2
+// CHECK: pipe.fragment F @forward_2(host "labels", host "label_count", rank 1 tag 1, rank 1 tag 2)
 
 // Gradients by what the encoder made, and by distance, are summed on their way.
 
