@@ -234,13 +234,16 @@ HOCKET_DEVICE void attentionBiasGradient(const float *biasParts, float *dBias,
   if (at >= length * Shape::heads)
     return;
   int distance = at / Shape::heads, head = at % Shape::heads;
+  constexpr int each = Shape::heads * length; // Of what a block found.
+  const float *first = biasParts + head * length + distance;
   float sum = 0;
 #pragma unroll 1
-  for (int b = 0; b < Shape::batch; ++b)
+  for (int b = 0; b < Shape::batch; ++b) {
+    const float *part = first + b * mostParts * each;
 #pragma unroll 1
-    for (int i = 0; i < blocks; ++i)
-      sum += biasParts[((b * mostParts + i) * Shape::heads + head) * length +
-                       distance];
+    for (int i = 0; i < blocks; ++i, part += each)
+      sum += *part;
+  }
   dBias[at] = sum;
 }
 
