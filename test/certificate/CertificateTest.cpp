@@ -16,7 +16,7 @@
 #include "test/certificate/Damage.h"
 #include "test/certificate/FieldDamage.h"
 #include "test/certificate/StreamOracle.h"
-#include "test/end_to_end/CompiledModel.h"
+#include "test/end_to_end/support/CompiledModel.h"
 
 #include <algorithm>
 #include <cstdlib>

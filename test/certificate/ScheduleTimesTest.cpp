@@ -24,8 +24,8 @@
 #include "base/File.h"
 #include "runtime/predict/Timeline.h"
 #include "runtime/train/TrainingRun.h"
-#include "test/end_to_end/CompiledModel.h"
-#include "test/end_to_end/TrainingFolder.h"
+#include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/TrainingFolder.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

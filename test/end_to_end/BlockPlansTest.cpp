@@ -11,7 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "test/end_to_end/NarrowRuns.h"
+#include "test/end_to_end/support/NarrowRuns.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 
 #include "passes/planning/strategy/ChosenSplits.h"
 #include "passes/planning/strategy/StrategySolve.h"
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@
 #include "runtime/program/Entries.h"
 #include "runtime/program/RankPlace.h"
 #include "test/emulator/EmulatedGpus.h"
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 #include <atomic>
 #include <filesystem>

@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/TrainingRun.h"
-#include "test/end_to_end/CompiledModel.h"
-#include "test/end_to_end/TrainingFolder.h"
+#include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/TrainingFolder.h"
 
 #include <filesystem>
 #include <gmock/gmock.h>

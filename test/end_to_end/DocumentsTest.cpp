@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "test/end_to_end/CompiledModel.h"
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 #include "runtime/data/samples/BatchSource.h"
 #include "runtime/data/samples/RunSamples.h"

@@ -13,8 +13,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "test/end_to_end/CompiledModel.h"
-#include "test/end_to_end/ReferenceModel.h"
+#include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/ReferenceModel.h"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@
 #include "base/Format.h"
 #include "runtime/program/Entries.h"
 #include "runtime/train/TrainingRun.h"
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 #include <algorithm>
 #include <filesystem>

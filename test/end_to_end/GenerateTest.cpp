@@ -13,7 +13,7 @@
 #include "runtime/inference/Generate.h"
 #include "runtime/inference/Score.h"
 #include "runtime/program/check/ProgramCheck.h"
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 #include <algorithm>
 #include <cmath>

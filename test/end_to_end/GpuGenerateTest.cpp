@@ -17,7 +17,7 @@
 
 #include "runtime/inference/Generate.h"
 #include "test/emulator/EmulatedGpus.h"
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

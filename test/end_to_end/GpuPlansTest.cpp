@@ -18,7 +18,7 @@
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/program/RankPlace.h"
 #include "test/emulator/EmulatedGpus.h"
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 #include <algorithm>
 #include <atomic>

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/emulator/EmulatedGpus.h"
-#include "test/end_to_end/ProcessPlans.h"
+#include "test/end_to_end/support/ProcessPlans.h"
 
 #include <gmock/gmock.h>
 

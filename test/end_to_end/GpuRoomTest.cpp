@@ -13,7 +13,7 @@
 
 #include "runtime/comm/nccl/NcclApi.h"
 #include "test/emulator/EmulatedGpus.h"
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 #include <cstdlib>
 #include <gmock/gmock.h>

@@ -15,8 +15,8 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/program/Entries.h"
 #include "runtime/train/TrainingRun.h"
-#include "test/end_to_end/CompiledModel.h"
-#include "test/end_to_end/TrainingFolder.h"
+#include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/TrainingFolder.h"
 
 #include <filesystem>
 #include <gtest/gtest.h>

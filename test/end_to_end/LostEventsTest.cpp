@@ -19,7 +19,7 @@
 
 #include "runtime/program/check/ProgramCheck.h"
 #include "test/emulator/EmulatedGpus.h"
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 #include <cstdlib>
 #include <filesystem>

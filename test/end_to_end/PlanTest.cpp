@@ -10,8 +10,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "test/end_to_end/CompiledModel.h"
-#include "test/end_to_end/ReferenceModel.h"
+#include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/ReferenceModel.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/end_to_end/ProcessPlans.h"
+#include "test/end_to_end/support/ProcessPlans.h"
 
 #include <gtest/gtest.h>
 

@@ -14,8 +14,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/checkpoint/Safetensors.h"
-#include "test/end_to_end/CompiledModel.h"
-#include "test/end_to_end/ReferenceModel.h"
+#include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/ReferenceModel.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -17,8 +17,8 @@
 
 #include "passes/planning/ScheduleGenerators.h"
 #include "passes/planning/ScheduleText.h"
-#include "test/end_to_end/CompiledModel.h"
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 #include "test/passes/planning/RandomSchedule.h"
 
 #include <filesystem>

@@ -15,8 +15,8 @@
 #include "base/File.h"
 #include "compiler/driver/Compile.h"
 #include "runtime/train/TrainingRun.h"
-#include "test/end_to_end/CompiledModel.h"
-#include "test/end_to_end/TrainingFolder.h"
+#include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/TrainingFolder.h"
 
 #include <algorithm>
 #include <fstream>

@@ -13,8 +13,8 @@
 #include "base/File.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/train/TrainingRun.h"
-#include "test/end_to_end/CompiledModel.h"
-#include "test/end_to_end/TrainingFolder.h"
+#include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/TrainingFolder.h"
 
 #include <filesystem>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 
 #include "base/File.h"
 #include "passes/planning/ScheduleGenerators.h"
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>

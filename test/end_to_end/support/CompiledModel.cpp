@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/end_to_end/CompiledModel.h"
+#include "test/end_to_end/support/CompiledModel.h"
 
 #include "compiler/driver/ExportProblem.h"
 #include "compiler/targets/cpu/KernelObjects.h"

@@ -10,13 +10,13 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_TEST_END_TO_END_COMPILEDMODEL_H
-#define HOCKET_TEST_END_TO_END_COMPILEDMODEL_H
+#ifndef HOCKET_TEST_END_TO_END_SUPPORT_COMPILEDMODEL_H
+#define HOCKET_TEST_END_TO_END_SUPPORT_COMPILEDMODEL_H
 
 #include "passes/planning/strategy/StrategyProblem.h"
 #include "runtime/comm/interfaces/CommunicatorSet.h"
 #include "runtime/executor/Executor.h"
-#include "test/end_to_end/TrainedModel.h"
+#include "test/end_to_end/support/TrainedModel.h"
 
 #include <memory>
 
@@ -94,4 +94,4 @@ private:
 
 } // namespace hocket::test
 
-#endif // HOCKET_TEST_END_TO_END_COMPILEDMODEL_H
+#endif // HOCKET_TEST_END_TO_END_SUPPORT_COMPILEDMODEL_H

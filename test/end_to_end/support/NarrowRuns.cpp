@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/end_to_end/NarrowRuns.h"
+#include "test/end_to_end/support/NarrowRuns.h"
 
 #include "runtime/executor/Executor.h"
 

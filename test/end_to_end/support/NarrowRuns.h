@@ -14,10 +14,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_TEST_END_TO_END_NARROWRUNS_H
-#define HOCKET_TEST_END_TO_END_NARROWRUNS_H
+#ifndef HOCKET_TEST_END_TO_END_SUPPORT_NARROWRUNS_H
+#define HOCKET_TEST_END_TO_END_SUPPORT_NARROWRUNS_H
 
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 namespace hocket::test {
 
@@ -44,4 +44,4 @@ private:
 
 } // namespace hocket::test
 
-#endif // HOCKET_TEST_END_TO_END_NARROWRUNS_H
+#endif // HOCKET_TEST_END_TO_END_SUPPORT_NARROWRUNS_H

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/end_to_end/PlanTable.h"
+#include "test/end_to_end/support/PlanTable.h"
 
 using namespace hocket;
 using namespace hocket::test;

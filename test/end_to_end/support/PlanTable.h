@@ -10,8 +10,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_TEST_END_TO_END_PLANTABLE_H
-#define HOCKET_TEST_END_TO_END_PLANTABLE_H
+#ifndef HOCKET_TEST_END_TO_END_SUPPORT_PLANTABLE_H
+#define HOCKET_TEST_END_TO_END_SUPPORT_PLANTABLE_H
 
 #include <cstdint>
 #include <ostream>
@@ -117,4 +117,4 @@ std::ostream &operator<<(std::ostream &out, const PlanCase &plan);
 
 } // namespace hocket::test
 
-#endif // HOCKET_TEST_END_TO_END_PLANTABLE_H
+#endif // HOCKET_TEST_END_TO_END_SUPPORT_PLANTABLE_H

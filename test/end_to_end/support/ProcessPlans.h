@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_TEST_END_TO_END_PROCESSPLANS_H
-#define HOCKET_TEST_END_TO_END_PROCESSPLANS_H
+#ifndef HOCKET_TEST_END_TO_END_SUPPORT_PROCESSPLANS_H
+#define HOCKET_TEST_END_TO_END_SUPPORT_PROCESSPLANS_H
 
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 namespace hocket::test {
 
@@ -43,4 +43,4 @@ private:
 
 } // namespace hocket::test
 
-#endif // HOCKET_TEST_END_TO_END_PROCESSPLANS_H
+#endif // HOCKET_TEST_END_TO_END_SUPPORT_PROCESSPLANS_H

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/end_to_end/ReferenceModel.h"
+#include "test/end_to_end/support/ReferenceModel.h"
 
 #include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/HostInputs.h"

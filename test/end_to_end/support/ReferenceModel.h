@@ -10,11 +10,11 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_TEST_END_TO_END_REFERENCEMODEL_H
-#define HOCKET_TEST_END_TO_END_REFERENCEMODEL_H
+#ifndef HOCKET_TEST_END_TO_END_SUPPORT_REFERENCEMODEL_H
+#define HOCKET_TEST_END_TO_END_SUPPORT_REFERENCEMODEL_H
 
 #include "dialects/xf/IR/ReferenceTensor.h"
-#include "test/end_to_end/TrainedModel.h"
+#include "test/end_to_end/support/TrainedModel.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -56,4 +56,4 @@ private:
 
 } // namespace hocket::test
 
-#endif // HOCKET_TEST_END_TO_END_REFERENCEMODEL_H
+#endif // HOCKET_TEST_END_TO_END_SUPPORT_REFERENCEMODEL_H

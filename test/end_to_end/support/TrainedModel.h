@@ -10,8 +10,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_TEST_END_TO_END_TRAINEDMODEL_H
-#define HOCKET_TEST_END_TO_END_TRAINEDMODEL_H
+#ifndef HOCKET_TEST_END_TO_END_SUPPORT_TRAINEDMODEL_H
+#define HOCKET_TEST_END_TO_END_SUPPORT_TRAINEDMODEL_H
 
 #include "runtime/data/samples/BatchSource.h"
 
@@ -103,4 +103,4 @@ inline double distance(const std::vector<double> &a,
 
 } // namespace hocket::test
 
-#endif // HOCKET_TEST_END_TO_END_TRAINEDMODEL_H
+#endif // HOCKET_TEST_END_TO_END_SUPPORT_TRAINEDMODEL_H

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/end_to_end/TrainedPlans.h"
+#include "test/end_to_end/support/TrainedPlans.h"
 
 #include "base/File.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/executor/Executor.h"
-#include "test/end_to_end/CompiledModel.h"
+#include "test/end_to_end/support/CompiledModel.h"
 
 #include <cmath>
 #include <cstdlib>

@@ -4,15 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_TEST_END_TO_END_TRAINEDPLANS_H
-#define HOCKET_TEST_END_TO_END_TRAINEDPLANS_H
+#ifndef HOCKET_TEST_END_TO_END_SUPPORT_TRAINEDPLANS_H
+#define HOCKET_TEST_END_TO_END_SUPPORT_TRAINEDPLANS_H
 
 #include "passes/planning/strategy/StrategyProblem.h"
 #include "runtime/program/program.pb.h"
 #include "runtime/train/TrainingRun.h"
-#include "test/end_to_end/CompiledModel.h"
-#include "test/end_to_end/PlanTable.h"
-#include "test/end_to_end/TrainingFolder.h"
+#include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/PlanTable.h"
+#include "test/end_to_end/support/TrainingFolder.h"
 
 #include <map>
 #include <memory>
@@ -89,4 +89,4 @@ double relativeDistance(const std::vector<double> &a,
 
 } // namespace hocket::test
 
-#endif // HOCKET_TEST_END_TO_END_TRAINEDPLANS_H
+#endif // HOCKET_TEST_END_TO_END_SUPPORT_TRAINEDPLANS_H

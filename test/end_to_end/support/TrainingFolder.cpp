@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/end_to_end/TrainingFolder.h"
+#include "test/end_to_end/support/TrainingFolder.h"
 
 #include "runtime/data/ClassFile.h"
 #include "runtime/data/ImageFile.h"

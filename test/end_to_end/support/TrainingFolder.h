@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_TEST_END_TO_END_TRAININGFOLDER_H
-#define HOCKET_TEST_END_TO_END_TRAININGFOLDER_H
+#ifndef HOCKET_TEST_END_TO_END_SUPPORT_TRAININGFOLDER_H
+#define HOCKET_TEST_END_TO_END_SUPPORT_TRAININGFOLDER_H
 
 #include <functional>
 #include <gtest/gtest.h>
@@ -39,4 +39,4 @@ protected:
 
 } // namespace hocket::test
 
-#endif // HOCKET_TEST_END_TO_END_TRAININGFOLDER_H
+#endif // HOCKET_TEST_END_TO_END_SUPPORT_TRAININGFOLDER_H
