@@ -76,8 +76,9 @@ std::vector<PlanCase> casesOfDocuments() {
   add(prefixed, densePlans(),
       {"Dp3Zero3", "Tp4Sp", "Interleaved", "ZeroBubbleH2", "DualPipeV",
        "Selective", "Auto", "Pp2Dp2Tp2Chunks"});
-  add(prefixed, contextPlans(), {});
-  add(relativePrefixed, dropoutPlans(), {});
+  add(prefixed, contextPlans(),
+      {"Cp4Tp2Sp", "Dp2Cp2AllToAll", "Cp4Ring", "Pp2Cp2RingAuto"});
+  add(relativePrefixed, dropoutPlans(), {"Dp2Tp2Full", "Dp2Cp2Tp2"});
   add(twoStacks, inMicrobatches, {});
   add(twoStacks, densePlans(),
       {"Dp4",           "Dp3Zero3",    "Tp4Sp",       "Selective",

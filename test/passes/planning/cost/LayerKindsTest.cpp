@@ -228,7 +228,7 @@ TEST(PartWork, ScansTakeWhatTheyMove) {
 }
 
 /// Every rule of a hybrid's heads and groups is asked before a plan is priced.
-TEST(ParallelPlan, StateSpacesAreNotCut) {
+TEST(ParallelPlan, StateSpacesAreCutByHeads) {
   StepShape step{4096, 64};
   auto isSound = [&](const ModelShape &model, const char *text) {
     return checkPlan(*parsePlan(text), model, step).ok();
@@ -236,7 +236,9 @@ TEST(ParallelPlan, StateSpacesAreNotCut) {
   ModelShape model = patterned("ma");
   EXPECT_TRUE(isSound(model, "tp=2"));
   EXPECT_FALSE(isSound(model, "tp=4")); // Key heads are cut as groups are.
-  EXPECT_FALSE(isSound(model, "cp=2"));
+  EXPECT_TRUE(isSound(model, "cp=2"));
+  EXPECT_FALSE(isSound(model, "cp=4")); // Of two groups.
+  EXPECT_TRUE(isSound(model, "cp=4,tp=2"));
   model = patterned("mm");
   model.heads = model.kvHeads = 1; // That no layer has.
   EXPECT_TRUE(isSound(model, "tp=8"));
