@@ -104,6 +104,10 @@ private:
   }
   /// Whether `key` is `true`; an error where it is no boolean.
   StatusOr<bool> flag(const std::string &key, bool absent) const;
+  /// The names of `architectures`; none where it is absent.
+  StatusOr<StringList> architectures() const;
+  /// Refuses what says of an encoder that it decodes.
+  Status refuseDecoder() const;
 
   /// Whether there are as many layers as S4 allows, so that they can be listed.
   bool hasSoundLayers() const {

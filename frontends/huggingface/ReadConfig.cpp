@@ -71,6 +71,24 @@ StatusOr<bool> ConfigReader::flag(const std::string &key, bool absent) const {
   return std::get<bool>(found->value);
 }
 
+StatusOr<StringList> ConfigReader::architectures() const {
+  const ConfigValue *found = config.find("architectures");
+  if (!found)
+    return StringList();
+  const auto *names = std::get_if<StringList>(&found->value);
+  if (!names)
+    return wrongType("architectures", "a list of names");
+  return *names;
+}
+
+Status ConfigReader::refuseDecoder() const {
+  HOCKET_ASSIGN_OR_RETURN(bool decodes, flag("is_decoder", false));
+  if (decodes)
+    return error(5, "is_decoder",
+                 "is_decoder is true; only false is supported");
+  return okStatus();
+}
+
 Status ConfigReader::readRow(const Row &row) {
   if (const ConfigValue *found = config.find(row.key)) {
     const auto *word = std::get_if<std::string>(&found->value);
@@ -360,18 +378,10 @@ Status ConfigReader::readEncoder() {
                    position + " is " + describe(*found) +
                        "; only \"absolute\" is supported");
   }
-  HOCKET_ASSIGN_OR_RETURN(bool decodes, flag("is_decoder", false));
-  if (decodes)
-    return error(5, "is_decoder",
-                 "is_decoder is true; only false is supported");
+  HOCKET_RETURN_IF_ERROR(refuseDecoder());
   const std::string key = "architectures";
-  const ConfigValue *found = config.find(key);
-  if (!found)
-    return okStatus();
-  const auto *names = std::get_if<StringList>(&found->value);
-  if (!names)
-    return wrongType(key, "a list of names");
-  for (const std::string &name : *names) {
+  HOCKET_ASSIGN_OR_RETURN(StringList names, architectures());
+  for (const std::string &name : names) {
     if (name == bertPretraining) {
       loaded.spec.mutable_model()->set_sentence_head(true);
       loaded.locations.set("model.sentence_head", config.place(key));

@@ -71,21 +71,13 @@ Status ConfigReader::readSharedHead() {
 }
 
 Status ConfigReader::refuseOtherStacks() const {
-  HOCKET_ASSIGN_OR_RETURN(bool decodes, flag("is_decoder", false));
-  if (decodes)
-    return error(5, "is_decoder",
-                 "is_decoder is true; only false is supported");
+  HOCKET_RETURN_IF_ERROR(refuseDecoder());
   const std::string both = "is_encoder_decoder", key = "architectures";
   HOCKET_ASSIGN_OR_RETURN(bool hasBoth, flag(both, true));
   if (!hasBoth)
     return error(5, both, both + " is false; only true is supported");
-  const ConfigValue *found = config.find(key);
-  if (!found)
-    return okStatus();
-  const auto *names = std::get_if<StringList>(&found->value);
-  if (!names)
-    return wrongType(key, "a list of names");
-  for (const std::string &name : *names)
+  HOCKET_ASSIGN_OR_RETURN(StringList names, architectures());
+  for (const std::string &name : names)
     if (name != family.architecture &&
         name != "T5WithLMHeadModel") // its old one
       return error(5, key,

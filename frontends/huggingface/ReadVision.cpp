@@ -73,13 +73,8 @@ Status ConfigReader::refuseOtherTowers() const {
                      ", and that of text_config is not; write the same in "
                      "both");
   const std::string key = "architectures";
-  const ConfigValue *found = config.find(key);
-  if (!found)
-    return okStatus();
-  const auto *names = std::get_if<StringList>(&found->value);
-  if (!names)
-    return wrongType(key, "a list of names");
-  for (const std::string &name : *names)
+  HOCKET_ASSIGN_OR_RETURN(StringList names, architectures());
+  for (const std::string &name : names)
     if (name != family.architecture)
       return error(5, key,
                    key + " has \"" + spec::elide(name) + "\"; supported is " +
