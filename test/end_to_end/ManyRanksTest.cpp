@@ -165,19 +165,19 @@ TEST_F(RandomPlans, TrainTheSameSlopes) {
 }
 
 TEST_F(RandomPlans, TrainTheSameRelativePositions) {
-  trainTheSame({&relative, &relativeOnDocuments, &relativeBert}, 15);
+  trainTheSame({&relative, &relativeOnDocuments, &relativeBert}, 10);
 }
 
 TEST_F(RandomPlans, TrainTheSameTwoStacks) {
-  trainTheSame({&twoStacks, &twoStacksOfFewInputs, &twoStacksWithDropout}, 20);
+  trainTheSame({&twoStacks, &twoStacksOfFewInputs, &twoStacksWithDropout}, 12);
 }
 
 TEST_F(RandomPlans, TrainTheSameImages) {
-  trainTheSame({&sighted, &sightedWithDropout, &sightedByProjector}, 15);
+  trainTheSame({&sighted, &sightedWithDropout, &sightedByProjector}, 10);
 }
 
 TEST_F(RandomPlans, TrainTheSameStateSpaces) {
-  trainTheSame({&stateSpace, &oneGroup}, 15);
+  trainTheSame({&stateSpace, &oneGroup}, 10);
 }
 
 TEST_F(RandomPlans, TrainTheSameEncoders) {
