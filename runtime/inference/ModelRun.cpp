@@ -107,13 +107,6 @@ uint64_t inference::encoderLengthOf(const program::Program &program) {
   return program.training().span_corruption().encoder_sequence_length();
 }
 
-uint64_t inference::pixelsOf(const program::Program &program) {
-  const auto &images = program.training().images();
-  uint64_t side = images.patch_size();
-  uint64_t patches = side ? images.image_size() / side : 0;
-  return images.images() * (patches * patches + 1) * 3 * side * side;
-}
-
 uint64_t inference::lengthOf(const program::Program &program) {
   return program.model().sequence_length();
 }

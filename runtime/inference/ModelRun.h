@@ -83,10 +83,6 @@ uint64_t lengthOf(const program::Program &program);
 /// Positions of a sequence of the encoder; 0 without one.
 uint64_t encoderLengthOf(const program::Program &program);
 
-/// Numbers of the images of a sequence, with the rows of classes; 0 of a
-/// program that takes in none.
-uint64_t pixelsOf(const program::Program &program);
-
 /// InvalidArgument, said of `what`, for a token outside the vocabulary.
 Status checkTokensOf(const program::Program &program,
                      std::span<const int32_t> tokens, const std::string &what);

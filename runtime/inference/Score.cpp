@@ -8,6 +8,7 @@
 
 #include "base/Format.h"
 #include "base/Sha256.h"
+#include "runtime/program/Entries.h"
 #include "runtime/train/TrainingData.h"
 
 #include <algorithm>
@@ -83,7 +84,7 @@ private:
 
   /// Rows without images have zeros, which stand nowhere.
   void fillImages(data::Batch &batch) const {
-    uint64_t each = pixelsOf(model.program());
+    uint64_t each = pixelsOf(model.program().training().images());
     batch.pixels.assign(rows * each, 0);
     batch.imageRows.assign(rows * length, -1);
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
@@ -276,14 +277,15 @@ static Status checkImageRequest(const program::Program &program,
   if (request.labels.size() != request.tokens.size() ||
       request.imageRows.size() != request.tokens.size() ||
       request.tokens.size() > size_t(lengthOf(program)) ||
-      request.pixels.size() != pixelsOf(program))
+      request.pixels.size() != pixelsOf(program.training().images()))
     return invalidArgument(
         name + formatText(" has %zu tokens, %zu labels, %zu rows and %zu "
                           "pixels, the program takes %llu of the first three "
                           "and %llu",
                           request.tokens.size(), request.labels.size(),
                           request.imageRows.size(), request.pixels.size(),
-                          wide(lengthOf(program)), wide(pixelsOf(program))));
+                          wide(lengthOf(program)),
+                          wide(pixelsOf(program.training().images()))));
   std::vector<int32_t> labels;
   std::ranges::copy_if(request.labels, std::back_inserter(labels),
                        [](int32_t label) { return label != -1; });

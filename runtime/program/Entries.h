@@ -33,6 +33,25 @@ inline uint64_t globalMicrobatchOf(const program::TrainingInfo &training) {
   return training.global_batch_size() / training.microbatches();
 }
 
+/// Patches of an image, of sizes that need not be checked.
+inline uint64_t patchesOf(const program::TrainingInfo::Images &images) {
+  uint64_t each = images.patch_size();
+  uint64_t side = images.image_size() / (each > 0 ? each : 1);
+  return side * side;
+}
+
+/// Rows that an image has in a text.
+inline uint64_t rowsInText(const program::TrainingInfo::Images &images) {
+  return patchesOf(images) + (images.class_row() ? 1 : 0);
+}
+
+/// Numbers of a sequence in "pixels", which has a row of the class before the
+/// patches of each image; 0 of a program that takes in no images.
+inline uint64_t pixelsOf(const program::TrainingInfo::Images &images) {
+  uint64_t side = images.patch_size();
+  return images.images() * (patchesOf(images) + 1) * 3 * side * side;
+}
+
 /// Of how many things a label is one: tokens of the vocabulary, or classes.
 inline uint64_t labelValuesOf(const program::Program &program) {
   return program.training().has_classification()

@@ -58,11 +58,10 @@ hocket::datasetOptionsOf(const program::Program &program, uint64_t seed) {
   }
   if (program.training().has_images()) {
     const auto &images = program.training().images();
-    uint64_t side = images.image_size() / images.patch_size();
     dataset.images =
         data::ImageOptions{.imageSize = images.image_size(),
                            .patchSize = images.patch_size(),
-                           .tokensPerImage = side * side + images.class_row(),
+                           .tokensPerImage = rowsInText(images),
                            .imagesPerSequence = images.images(),
                            .imageToken = int32_t(images.image_token())};
   }
@@ -74,9 +73,8 @@ Status hocket::addClassRows(const program::Program &program,
   if (!program.training().has_images())
     return okStatus();
   const auto &images = program.training().images();
-  uint64_t side = images.image_size() / images.patch_size();
   uint64_t width = 3 * images.patch_size() * images.patch_size();
-  uint64_t patches = side * side * width, rows = side * side + 1;
+  uint64_t each = patchesOf(images), patches = each * width, rows = each + 1;
   if (batch.pixels.empty() || batch.pixels.size() % patches != 0)
     return internalError("a batch has no images of the sizes of the program's");
   std::vector<float> pixels;
@@ -88,10 +86,9 @@ Status hocket::addClassRows(const program::Program &program,
   }
   batch.pixels = std::move(pixels);
   // Texts have the row of the class, or none.
-  auto each = int32_t(side * side);
   for (int32_t &row : batch.imageRows)
     if (row >= 0 && !images.class_row())
-      row += row / each + 1;
+      row += row / int32_t(each) + 1;
   return okStatus();
 }
 

@@ -334,21 +334,6 @@ private:
       add("has more rows of images than a sequence");
   }
 
-  /// Rows of an image in a text, and numbers of a sequence's in "pixels". Of
-  /// sizes that are in range.
-  static uint64_t patchesOf(const program::TrainingInfo::Images &images) {
-    uint64_t side =
-        images.image_size() / std::max<uint64_t>(1, images.patch_size());
-    return side * side;
-  }
-  static uint64_t rowsInText(const program::TrainingInfo::Images &images) {
-    return patchesOf(images) + (images.class_row() ? 1 : 0);
-  }
-  static uint64_t pixelsOf(const program::TrainingInfo::Images &images) {
-    uint64_t side = images.patch_size();
-    return images.images() * (patchesOf(images) + 1) * 3 * side * side;
-  }
-
   /// What is of each token of an entry that writes is of as many.
   /// One of each, but of texts that an encoder reads.
   uint64_t columnsOfServing(const BatchPart &part) const {

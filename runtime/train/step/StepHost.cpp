@@ -114,10 +114,9 @@ Status StepHost::provideBatch(const HostInput &input,
   if (input.name == "encoder_tokens" && !batch.encoderTokens.empty())
     return provideRows(input, batch.encoderTokens, batch.encoderLength, data);
   if (input.name == "pixels" && !batch.pixels.empty()) {
-    std::vector<int32_t> bits(batch.pixels.size()); // Moved, and not read.
-    std::memcpy(bits.data(), batch.pixels.data(), 4 * bits.size());
     uint64_t rows = batch.tokens.size() / batch.sequenceLength;
-    return provideRows(input, bits, bits.size() / rows, data);
+    return provideElements<float>(input, batch.pixels,
+                                  batch.pixels.size() / rows, data);
   }
   const std::vector<int32_t> *from = rowsOf(batch, input.name);
   if (!from || from->size() != batch.tokens.size())
@@ -129,9 +128,17 @@ Status StepHost::provideBatch(const HostInput &input,
 Status StepHost::provideRows(const HostInput &input,
                              std::span<const int32_t> from, uint64_t length,
                              std::span<std::byte> data) const {
+  return provideElements(input, from, length, data);
+}
+
+template <typename T>
+Status StepHost::provideElements(const HostInput &input,
+                                 std::span<const T> from, uint64_t length,
+                                 std::span<std::byte> data) const {
+  static_assert(sizeof(T) == 4);
   if (!input.shards.empty())
     return gather(input, from, length, data);
-  if (data.size() != from.size() * sizeof(int32_t))
+  if (data.size() != from.size() * sizeof(T))
     return invalidArgument(
         formatText("input '%s' has %zu bytes, a microbatch has %zu tokens of 4",
                    input.name.c_str(), data.size(), from.size()));
@@ -140,7 +147,8 @@ Status StepHost::provideRows(const HostInput &input,
 }
 
 /// Row by row, shard behind shard.
-Status StepHost::gather(const HostInput &input, std::span<const int32_t> from,
+template <typename T>
+Status StepHost::gather(const HostInput &input, std::span<const T> from,
                         uint64_t length, std::span<std::byte> data) const {
   if (length == 0)
     return internalError("a batch does not say how long its sequences are");
@@ -148,12 +156,12 @@ Status StepHost::gather(const HostInput &input, std::span<const int32_t> from,
   uint64_t rows = input.shards.front().size.front(), width = 0;
   for (const HostShard &shard : input.shards)
     width += shard.size.back();
-  if (data.size() != rows * width * sizeof(int32_t))
+  if (data.size() != rows * width * sizeof(T))
     return invalidArgument(formatText(
         "input '%s' has %zu bytes, its shards have %llu x %llu tokens of 4",
         input.name.c_str(), data.size(), (unsigned long long)rows,
         (unsigned long long)width));
-  std::vector<int32_t> row(width);
+  std::vector<T> row(width);
   for (uint64_t r = 0; r < rows; ++r) {
     auto to = row.begin();
     for (const HostShard &shard : input.shards) {
@@ -165,10 +173,10 @@ Status StepHost::gather(const HostInput &input, std::span<const int32_t> from,
       to = std::copy_n(from.begin() +
                            ptrdiff_t(source * length + begin) * (count > 0),
                        count, to);
-      to = std::fill_n(to, shard.size.back() - count, 0);
+      to = std::fill_n(to, shard.size.back() - count, T(0));
     }
-    std::memcpy(data.data() + r * width * sizeof(int32_t), row.data(),
-                width * sizeof(int32_t));
+    std::memcpy(data.data() + r * width * sizeof(T), row.data(),
+                width * sizeof(T));
   }
   return okStatus();
 }

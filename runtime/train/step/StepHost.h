@@ -88,7 +88,12 @@ protected:
 private:
   Status readUpTo(size_t count);
   Status provideBatch(const HostInput &input, std::span<std::byte> data);
-  Status gather(const HostInput &input, std::span<const int32_t> from,
+  /// provideRows() of elements of 4 bytes.
+  template <typename T>
+  Status provideElements(const HostInput &input, std::span<const T> from,
+                         uint64_t length, std::span<std::byte> data) const;
+  template <typename T>
+  Status gather(const HostInput &input, std::span<const T> from,
                 uint64_t length, std::span<std::byte> data) const;
 
   NextBatch next;
