@@ -315,8 +315,7 @@ samplesOf(const LossArguments &arguments, const program::Program &program,
       continue;
     std::vector<uint8_t> learned(requests[i].tokens.size());
     HOCKET_RETURN_IF_ERROR(source->readLearned(i, learned));
-    requests[i].first =
-        size_t(std::ranges::find(learned, uint8_t(1)) - learned.begin());
+    requests[i].first = data::prefixOf(learned);
   }
   return requests;
 }

@@ -132,10 +132,8 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
     for (uint64_t i = 0; i < length; ++i)
       if (!learned[i + 1])
         batch.labels[row * length + i] = -1;
-    if (source.hasPrefixes()) {
-      auto first = std::ranges::find(learned, uint8_t(1)) - learned.begin();
-      addPrefixCounts(uint64_t(first), length, batch.keyCounts);
-    }
+    if (source.hasPrefixes())
+      addPrefixCounts(prefixOf(learned), length, batch.keyCounts);
   }
   if (documents.end)
     batch.positions = positionsOf(documents, batch.tokens, length);

@@ -17,6 +17,7 @@
 #include "base/Status.h"
 #include "runtime/data/LossMask.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -67,6 +68,12 @@ struct ImageSample {
   /// Which row stands in the place of a token, -1 for none; sequenceLength().
   std::span<int32_t> rows;
 };
+
+/// How many tokens stand before the first that is learned.
+inline uint64_t prefixOf(std::span<const uint8_t> learned) {
+  auto first = std::find(learned.begin(), learned.end(), uint8_t(1));
+  return uint64_t(first - learned.begin());
+}
 
 class SampleSource {
 public:
