@@ -52,6 +52,17 @@ inline uint64_t pixelsOf(const program::TrainingInfo::Images &images) {
   return images.images() * (patchesOf(images) + 1) * 3 * side * side;
 }
 
+/// Tokens of a sequence in "neighbors", of sizes that need not be checked; 0 of
+/// a program that takes in none.
+inline uint64_t neighborTokensOf(const program::Program &program) {
+  const program::TrainingInfo::Retrieval &retrieval =
+      program.training().retrieval();
+  uint64_t chunk = retrieval.chunk_length();
+  return chunk == 0 ? 0
+                    : program.model().sequence_length() / chunk *
+                          retrieval.neighbors() * retrieval.retrieved_length();
+}
+
 /// Of how many things a label is one: tokens of the vocabulary, or classes.
 inline uint64_t labelValuesOf(const program::Program &program) {
   return program.training().has_classification()

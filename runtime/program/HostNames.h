@@ -16,7 +16,8 @@ inline bool isBatchInput(std::string_view name) {
   return name == "tokens" || name == "labels" || name == "positions" ||
          name == "rows" || name == "table" || name == "token_types" ||
          name == "key_counts" || name == "sentence_labels" ||
-         name == "encoder_tokens" || name == "pixels" || name == "image_rows";
+         name == "encoder_tokens" || name == "pixels" || name == "image_rows" ||
+         name == "neighbors";
 }
 
 /// Whether the output `name` has a number for each label of the microbatch, of

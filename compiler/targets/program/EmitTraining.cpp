@@ -108,6 +108,12 @@ void emitImages(Fields from, program::TrainingInfo::Images &to) {
   to.set_class_row(from.integer("class_row") != 0);
 }
 
+void emitRetrieval(Fields from, program::TrainingInfo::Retrieval &to) {
+  to.set_chunk_length(from.integer("chunk_length"));
+  to.set_neighbors(from.integer("neighbors"));
+  to.set_retrieved_length(from.integer("retrieved_length"));
+}
+
 /// As program.proto has it: nothing, or ", fp8 hybrid" and the recipe, unless
 /// that is the first one.
 std::string fp8Text(xf::Fp8RecipeAttr recipe) {
@@ -191,6 +197,8 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
     emitSpanCorruption(Fields(spans), *training->mutable_span_corruption());
   if (auto images = runtime.find<DictionaryAttr>("images"))
     emitImages(Fields(images), *training->mutable_images());
+  if (auto retrieval = runtime.find<DictionaryAttr>("retrieval"))
+    emitRetrieval(Fields(retrieval), *training->mutable_retrieval());
   training->set_log_interval(runtime.integer("log_interval"));
   training->set_save_interval(runtime.integer("save_interval"));
   program.mutable_provenance()->set_spec_text(runtime.text("spec"));

@@ -83,7 +83,9 @@ def Xf_HostInput : Xf_Enum<"HostInput", "what the host gives a microbatch", [
   // Of each sequence the rows of its images, f32, one behind the other, and of
   // each token which of the tower's rows stands there.
   I32EnumAttrCase<"Pixels", 10, "pixels">,
-  I32EnumAttrCase<"ImageRows", 11, "image_rows">]>;
+  I32EnumAttrCase<"ImageRows", 11, "image_rows">,
+  // Of each sequence what was retrieved for its chunks.
+  I32EnumAttrCase<"Neighbors", 12, "neighbors">]>;
 
 def Xf_Precision : Xf_Enum<"Precision", "in what the model computes", [
   I32EnumAttrCase<"Fp32", 0, "fp32">, I32EnumAttrCase<"Bf16", 1, "bf16">,

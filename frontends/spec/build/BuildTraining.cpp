@@ -201,6 +201,18 @@ static DictionaryAttr imagesAttr(const Spec &spec, Builder &builder) {
   });
 }
 
+static DictionaryAttr retrievalAttr(const Retrieval &retrieval,
+                                    Builder &builder) {
+  auto whole = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  return builder.getDictionaryAttr({
+      whole("chunk_length", retrieval.chunk_length()),
+      whole("neighbors", retrieval.neighbors()),
+      whole("retrieved_length", retrieval.retrieved_length()),
+  });
+}
+
 static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
   const Training &training = spec.training();
   SmallVector<NamedAttribute> entries;
@@ -234,6 +246,8 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
     add("span_corruption", spanCorruptionAttr(training, builder));
   if (spec.model().has_vision())
     add("images", imagesAttr(spec, builder));
+  if (spec.model().has_retrieval())
+    add("retrieval", retrievalAttr(spec.model().retrieval(), builder));
   add("learning_rate", learningRateAttr(training.learning_rate(), builder));
   whole("log_interval", training.log_interval());
   whole("save_interval", training.save_interval());

@@ -98,6 +98,18 @@ static Status readImageRows(const SampleSource &source, uint64_t rows,
   return okStatus();
 }
 
+/// Likewise of samples for which something was retrieved.
+static Status readNeighborRows(const SampleSource &source, uint64_t rows,
+                               Batch &batch) {
+  uint64_t each = source.neighborShape().tokens(source.sequenceLength());
+  batch.neighbors.resize(rows * each);
+  for (uint64_t row = 0; row < rows; ++row)
+    HOCKET_RETURN_IF_ERROR(source.readNeighbors(
+        batch.firstSample + row,
+        std::span(batch.neighbors).subspan(row * each, each)));
+  return okStatus();
+}
+
 Status data::readBatch(const SampleSource &source, uint64_t first,
                        uint64_t rows, Batch &batch,
                        const DocumentMarks &documents) {
@@ -106,9 +118,9 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
   batch.sequenceLength = length;
   batch.tokens.resize(rows * length);
   batch.labels.resize(rows * length);
-  for (auto *list :
-       {&batch.positions, &batch.tokenTypes, &batch.keyCounts,
-        &batch.sentenceLabels, &batch.encoderTokens, &batch.imageRows})
+  for (auto *list : {&batch.positions, &batch.tokenTypes, &batch.keyCounts,
+                     &batch.sentenceLabels, &batch.encoderTokens,
+                     &batch.imageRows, &batch.neighbors})
     list->clear();
   batch.pixels.clear();
   batch.encoderLength = 0;
@@ -118,6 +130,8 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
     return readSpanRows(source, rows, batch);
   if (source.imageShape().images > 0)
     HOCKET_RETURN_IF_ERROR(readImageRows(source, rows, batch));
+  if (source.neighborShape().neighbors > 0)
+    HOCKET_RETURN_IF_ERROR(readNeighborRows(source, rows, batch));
   std::vector<int32_t> sample(length + 1);
   bool choosesLabels = source.lossMask() || source.hasPrefixes();
   std::vector<uint8_t> learned(choosesLabels ? length + 1 : 0);

@@ -79,6 +79,9 @@ struct Batch {
   /// -1 for none. Empty of others.
   std::vector<float> pixels;
   std::vector<int32_t> imageRows;
+  /// What was retrieved for them: [microBatchSize, chunks, neighbors,
+  /// retrievedLength]. Empty of others.
+  std::vector<int32_t> neighbors;
 
   /// Labels that are not -1, of `count` rows from row `first` on.
   uint64_t countLabels(uint64_t first, uint64_t count) const;

@@ -122,6 +122,13 @@ Status BlendedDataset::readImages(uint64_t sample, ImageSample &out) const {
   return parts[choice.part]->readImages(choice.number, out);
 }
 
+Status BlendedDataset::readNeighbors(uint64_t sample,
+                                     std::span<int32_t> tokens) const {
+  HOCKET_RETURN_IF_ERROR(checkSample(sample));
+  HOCKET_ASSIGN_OR_RETURN(BlendChoice choice, order.choiceOf(sample));
+  return parts[choice.part]->readNeighbors(choice.number, tokens);
+}
+
 StatusOr<std::vector<SampleSegment>>
 BlendedDataset::segments(uint64_t sample) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));

@@ -55,6 +55,11 @@ public:
   Status readSpans(uint64_t sample, SpanSample &out) const override;
   ImageShape imageShape() const override { return parts.front()->imageShape(); }
   Status readImages(uint64_t sample, ImageSample &out) const override;
+  NeighborShape neighborShape() const override {
+    return parts.front()->neighborShape();
+  }
+  Status readNeighbors(uint64_t sample,
+                       std::span<int32_t> tokens) const override;
   StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
 
 private:

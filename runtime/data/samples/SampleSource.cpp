@@ -47,6 +47,11 @@ Status SampleSource::readImages(uint64_t sample, ImageSample &) const {
   return internalError("these samples have no images");
 }
 
+Status SampleSource::readNeighbors(uint64_t sample, std::span<int32_t>) const {
+  HOCKET_RETURN_IF_ERROR(checkSample(sample));
+  return internalError("nothing was retrieved for these samples");
+}
+
 Status SampleSource::beginFramed(uint64_t sample, int32_t pad,
                                  FramedSample &out) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));

@@ -69,6 +69,20 @@ struct ImageSample {
   std::span<int32_t> rows;
 };
 
+/// What was retrieved for samples; neighbors = 0: nothing. A sample has
+/// sequenceLength() / chunkLength chunks.
+struct NeighborShape {
+  uint64_t chunkLength = 0;     ///< Tokens of a sample,
+  uint64_t neighbors = 0;       ///< for which there are so many texts,
+  uint64_t retrievedLength = 0; ///< of so many tokens each.
+
+  /// Of all neighbours of a sample of `length` tokens.
+  uint64_t tokens(uint64_t length) const {
+    return neighbors == 0 ? 0
+                          : length / chunkLength * neighbors * retrievedLength;
+  }
+};
+
 /// How many tokens stand before the first that is learned.
 inline uint64_t prefixOf(std::span<const uint8_t> learned) {
   auto first = std::find(learned.begin(), learned.end(), uint8_t(1));
@@ -119,6 +133,15 @@ public:
 
   /// Fills `out`. Internal where samples have no images.
   virtual Status readImages(uint64_t sample, ImageSample &out) const;
+
+  /// What readNeighbors() reads.
+  virtual NeighborShape neighborShape() const { return {}; }
+
+  /// Fills `tokens`, of neighborShape().tokens(sequenceLength()) entries,
+  /// [chunks, neighbors, retrievedLength]. Internal where nothing was
+  /// retrieved.
+  virtual Status readNeighbors(uint64_t sample,
+                               std::span<int32_t> tokens) const;
 
   /// Samples of one epoch of labelled texts (ClassDataset.h); 0 of others.
   virtual uint64_t epochSize() const { return 0; }

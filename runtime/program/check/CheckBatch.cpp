@@ -78,7 +78,7 @@ public:
     checkReruns();
     if (!faults.full()) // Else nobody has looked at all that it walks over.
       checkDocuments(), checkMaskedLm(), checkPrefixes(), checkClassification(),
-          checkSpans(), checkImages();
+          checkSpans(), checkImages(), checkRetrieval();
     for (auto part = boxes.begin(); part != boxes.end(); ++part) {
       const BatchPart &of = part->first;
       std::string fault = coverFault(of, part->second);
@@ -334,6 +334,33 @@ private:
       add("has more rows of images than a sequence");
   }
 
+  /// Who takes in what was retrieved says for what, and how much.
+  void checkRetrieval() {
+    const program::TrainingInfo &training = program.training();
+    const auto &retrieval = training.retrieval();
+    auto add = [&](const std::string &text) {
+      faults.add(ProgramRule::Batch, "training.retrieval", text);
+    };
+    if (inputsOfTraining().contains("neighbors") != training.has_retrieval())
+      return add(training.has_retrieval()
+                     ? "is there, and no entry takes in 'neighbors'"
+                     : "is not there, and an entry takes in 'neighbors'");
+    if (!training.has_retrieval())
+      return;
+    if (training.has_masked_lm() || training.has_span_corruption() ||
+        training.has_classification() || training.has_images())
+      add("is there, and so are samples of another kind");
+    for (auto [size, most] :
+         {std::pair{retrieval.chunk_length(), uint64_t(1) << 20},
+          {retrieval.neighbors(), uint64_t(1) << 10},
+          {retrieval.retrieved_length(), uint64_t(1) << 20}})
+      if (size < 1 || size > most)
+        return add(
+            "has chunks or neighbours of no size, or of too large a one");
+    if (sequence % retrieval.chunk_length() != 0)
+      add("a sequence is not of whole chunks");
+  }
+
   /// What is of each token of an entry that writes is of as many.
   /// One of each, but of texts that an encoder reads.
   uint64_t columnsOfServing(const BatchPart &part) const {
@@ -423,6 +450,8 @@ private:
               program.training().span_corruption().encoder_sequence_length()};
     if (!isServingEntry(part.entry) && part.name == "pixels")
       return {batch, pixelsOf(program.training().images())};
+    if (!isServingEntry(part.entry) && part.name == "neighbors")
+      return {batch, neighborTokensOf(program)};
     if (!isServingEntry(part.entry))
       return {batch, sequence};
     Extent extent{0, 0};

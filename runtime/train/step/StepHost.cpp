@@ -113,6 +113,11 @@ Status StepHost::provideBatch(const HostInput &input,
         batch.sequenceLength, data);
   if (input.name == "encoder_tokens" && !batch.encoderTokens.empty())
     return provideRows(input, batch.encoderTokens, batch.encoderLength, data);
+  if (input.name == "neighbors" && !batch.neighbors.empty())
+    return provideRows(input, batch.neighbors,
+                       batch.neighbors.size() * batch.sequenceLength /
+                           batch.tokens.size(),
+                       data);
   if (input.name == "pixels" && !batch.pixels.empty()) {
     uint64_t rows = batch.tokens.size() / batch.sequenceLength;
     return provideElements<float>(input, batch.pixels,
