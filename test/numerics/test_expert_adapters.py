@@ -6,6 +6,7 @@ import json
 import pathlib
 import unittest
 
+import safetensors
 import training
 from test_numerics import difference, norm
 
@@ -116,9 +117,76 @@ class ExpertAdaptersTest(unittest.TestCase):
                                8, "--greedy", "--tokenizer", "byte")  # fmt: skip
             written.append(lines)
         self.assertEqual(*written)
-        with self.assertRaisesRegex(RuntimeError, "adapters of mlp.experts.gate, matrices"):
-            run.hocket("checkpoint", "export", place / "tuned", "-o", place / "peft",
-                       "--format", "peft", "--base", "mixtral")  # fmt: skip
+
+
+class PublishedAdaptersTest(unittest.TestCase):
+    """Adapters that golden/expert_peft has, which PEFT merged
+    (make_expert_peft_golden.py). Of qwen3_moe, whose first layer has no experts, its MLP
+    has names that end as those of experts do."""
+
+    def test_in_and_out(self):
+        for name in ("mixtral", "qwen3_moe"):
+            with self.subTest(name), training.Run(name) as run:
+                golden = training.HERE / "golden/expert_peft" / name
+                place = run.folder
+                run.hocket("train", run.program(run.sgd), "--data", run.data, "--steps", 0,
+                           "--save", place / "base")  # fmt: skip
+                run.hocket("checkpoint", "export", place / "base", "-o", place / "published")
+                run.hocket("checkpoint", "import", golden, "--base", place / "published", "-o",
+                           place / "start")  # fmt: skip
+                run.hocket("checkpoint", "export", place / "start", "-o", place / "again",
+                           "--format", "peft", "--base", name)  # fmt: skip
+                wanted = safetensors.read(golden / "adapter_model.safetensors")
+                found = safetensors.read(place / "again/adapter_model.safetensors")
+                self.assertEqual(found, wanted)
+                configs = [
+                    json.loads((folder / "adapter_config.json").read_text())
+                    for folder in (golden, place / "again")
+                ]
+                for key in ("r", "lora_alpha", "base_model_name_or_path"):
+                    self.assertEqual(configs[1][key], configs[0][key])
+                self.assertEqual(
+                    set(configs[1]["target_modules"]), set(configs[0]["target_modules"])
+                )
+                self.check_merged(run, golden)
+
+    def check_merged(self, run, golden):
+        run.hocket("checkpoint", "export", run.folder / "start", "-o", run.folder / "merged")
+        merged = safetensors.read(run.folder / "merged/model.safetensors")
+        found = training.fingerprint(merged)
+        wanted = json.loads((golden / "merged.json").read_text())["merged"]
+        self.assertEqual(set(found), set(wanted))
+        for name, (shape, total, squares) in wanted.items():
+            self.assertEqual(found[name][0], shape)
+            # A product of f32 is off by a part in 2**23, and so are sums of both.
+            off = 2.0**-21 * sum(map(abs, merged[name][1]))
+            self.assertAlmostEqual(found[name][1], total, delta=off)
+            self.assertAlmostEqual(found[name][2], squares, delta=2.0**-20 * squares)
+
+    def test_what_does_not_fit(self):
+        """An expert's matrix that is missing, and what PEFT itself has for all experts."""
+        golden = training.HERE / "golden/expert_peft/mixtral"
+        with training.Run("mixtral") as run:
+            run.hocket("train", run.program(run.sgd), "--data", run.data, "--steps", 0,
+                       "--save", run.folder / "base")  # fmt: skip
+            run.hocket("checkpoint", "export", run.folder / "base", "-o", run.folder / "published")
+            config = json.loads((golden / "adapter_config.json").read_text())
+            tensors = safetensors.read(golden / "adapter_model.safetensors")
+            gone = "base_model.model.model.layers.1.block_sparse_moe.experts.3.w2.lora_B.weight"
+            without = {key: tensor for key, tensor in tensors.items() if key != gone}
+            joined = {**config, "target_parameters": ["gate_up_proj"]}
+            for change, kept, says in (
+                (config, without, f"tensor '{gone}' is missing"),
+                (joined, tensors, "under 'target_parameters'"),
+            ):
+                folder = run.folder / "hostile"
+                folder.mkdir(exist_ok=True)
+                (folder / "adapter_config.json").write_text(json.dumps(change))
+                safetensors.write(folder / "adapter_model.safetensors", kept)
+                with self.assertRaisesRegex(RuntimeError, says):
+                    run.hocket("checkpoint", "import", folder, "--base", run.folder / "published",
+                               "-o", run.folder / "never")  # fmt: skip
+                self.assertFalse((run.folder / "never").exists())
 
 
 if __name__ == "__main__":

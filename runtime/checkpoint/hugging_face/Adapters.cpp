@@ -95,15 +95,49 @@ namespace {
 struct Module {
   std::string target; ///< "attention.q"
   std::string theirs; ///< "model.layers.{i}.self_attn.q_proj"
+
+  bool isOfExperts() const { return target.starts_with(experts); }
+  /// "*.experts.*.w1", which tells of no layer and no expert.
+  std::string pattern() const;
+
+  static constexpr std::string_view experts = "mlp.experts.";
+};
+
+/// One matrix of PEFT's: a part of a tensor of Hocket's.
+struct Matrix {
+  std::string key;
+  std::vector<uint64_t> shape;
+  SliceBounds part;
 };
 } // namespace
 
-/// Those of a family that stand alone in their tensor.
+/// `name` with an asterisk for each part that is a number.
+static std::string withoutNumbers(std::string_view name) {
+  std::string text;
+  for (size_t at = 0; at <= name.size();) {
+    size_t end = std::min(name.find('.', at), name.size());
+    std::string_view part = name.substr(at, end - at);
+    bool isNumber = !part.empty() && std::ranges::all_of(part, [](char digit) {
+      return digit >= '0' && digit <= '9';
+    });
+    text += (at == 0 ? "" : ".") + std::string(isNumber ? "*" : part);
+    at = end + 1;
+  }
+  return text;
+}
+
+std::string Module::pattern() const {
+  return withoutNumbers(nameOfExpert(nameOfLayer(theirs.c_str(), 0), 0));
+}
+
+/// Those of a family that stand alone in their tensor. Of experts, those that
+/// have a tensor each.
 static std::vector<Module> modulesOf(const NameTable &table) {
   constexpr std::string_view layer = "layers.{i}.";
   static const std::set<std::string> linear = {
-      "attention.q", "attention.k", "attention.v", "attention.o",
-      "mlp.gate",    "mlp.up",      "mlp.down"};
+      "attention.q",      "attention.k",     "attention.v", "attention.o",
+      "mlp.gate",         "mlp.up",          "mlp.down",    "mlp.experts.up",
+      "mlp.experts.gate", "mlp.experts.down"};
   std::vector<Module> modules;
   for (const NameRow &row : table.rows) {
     std::string name = withoutWeight(row.parts.front());
@@ -111,17 +145,22 @@ static std::vector<Module> modulesOf(const NameTable &table) {
         !name.starts_with(layer))
       continue;
     std::string target = name.substr(layer.size());
-    if (linear.contains(target))
-      modules.push_back({target, withoutWeight(row.theirs)});
+    Module module{target, withoutWeight(row.theirs)};
+    bool isOfEach = module.theirs.find("{e}") != std::string::npos;
+    if (linear.contains(target) && module.isOfExperts() == isOfEach)
+      modules.push_back(std::move(module));
   }
   return modules;
 }
 
 /// The last part of a module's name, or as many of them as no other one ends
-/// in.
+/// in. Of experts always the last: PEFT looks for that where a model has all of
+/// them in one parameter, and adapters that are not in the file are zero.
 static std::string shortName(const Module &module,
                              const std::vector<Module> &all) {
   size_t dot = module.theirs.rfind('.');
+  if (module.isOfExperts())
+    return module.theirs.substr(dot + 1);
   while (dot != std::string::npos) {
     std::string name = module.theirs.substr(dot + 1);
     auto count = std::ranges::count_if(all, [&](const Module &other) {
@@ -139,10 +178,26 @@ static std::string adapterOf(const Module &module, uint64_t layer,
   return withoutWeight(weightOf(module.target, layer)) + std::string(suffix);
 }
 
-static std::string keyOf(const Module &module, uint64_t layer,
-                         std::string_view suffix) {
-  return "base_model.model." + nameOfLayer(module.theirs.c_str(), layer) +
-         std::string(suffix);
+static constexpr std::string_view keyPrefix = "base_model.model.";
+
+/// What PEFT has of an adapter's matrix `spec`.
+static std::vector<Matrix> matricesOf(const Module &module, uint64_t layer,
+                                      std::string_view suffix,
+                                      const TensorSpec &spec) {
+  std::string key = std::string(keyPrefix) +
+                    nameOfLayer(module.theirs.c_str(), layer) +
+                    std::string(suffix);
+  SliceBounds part = wholeOf(spec.shape);
+  if (!module.isOfExperts())
+    return {{key, spec.shape, part}};
+  std::vector<Matrix> matrices;
+  part.size[0] = 1;
+  for (uint64_t e = 0; e < spec.shape[0]; ++e) {
+    part.offset[0] = e;
+    matrices.push_back(
+        {nameOfExpert(key, e), {spec.shape[1], spec.shape[2]}, part});
+  }
+  return matrices;
 }
 
 /// The module of each target. InvalidArgument where the family joins it.
@@ -150,18 +205,13 @@ static StatusOr<std::vector<Module>> modulesOf(const NameTable &table,
                                                const LoraDims &lora) {
   std::vector<Module> all = modulesOf(table), found;
   for (const std::string &target : lora.targets) {
-    if (target.starts_with("mlp.experts."))
-      return invalidArgument("adapters of " + target +
-                             ", matrices of all experts together, are not "
-                             "written in PEFT's format; merge them: --format "
-                             "huggingface");
     auto at = std::ranges::find(all, target, &Module::target);
     if (at == all.end())
       return invalidArgument(std::string("the family ") + table.family +
                              " joins " + target +
-                             " with others in one module, so that an adapter "
-                             "of it alone cannot be written; merge it: "
-                             "--format huggingface");
+                             " with others in one module or parameter, so that "
+                             "an adapter of it alone cannot be written; merge "
+                             "it: --format huggingface");
     found.push_back(*at);
   }
   return found;
@@ -236,6 +286,38 @@ private:
 };
 } // namespace
 
+/// What the tensors of a folder of PEFT's are of, as Module::pattern() has it.
+static StatusOr<std::set<std::string>> patternsIn(const std::string &dir) {
+  HOCKET_ASSIGN_OR_RETURN(SafetensorsFile file,
+                          SafetensorsFile::open(dir + weightsFile));
+  std::set<std::string> patterns;
+  for (const TensorInfo &info : file.tensors()) {
+    std::string_view name = info.name;
+    for (std::string_view suffix : suffixes)
+      if (name.starts_with(keyPrefix) && name.ends_with(suffix))
+        patterns.insert(withoutNumbers(name.substr(
+            keyPrefix.size(), name.size() - keyPrefix.size() - suffix.size())));
+  }
+  return patterns;
+}
+
+/// The modules that end in `name`. Where several do, those that have adapters.
+static StatusOr<std::vector<Module>>
+modulesCalled(const std::string &name, const std::vector<Module> &all,
+              const std::string &dir) {
+  std::vector<Module> found;
+  std::ranges::copy_if(all, std::back_inserter(found), [&](const Module &of) {
+    return of.theirs.ends_with("." + name);
+  });
+  if (found.size() < 2)
+    return found;
+  HOCKET_ASSIGN_OR_RETURN(auto patterns, patternsIn(dir));
+  std::erase_if(found, [&](const Module &module) {
+    return !patterns.contains(module.pattern());
+  });
+  return found;
+}
+
 /// What changes the mathematics, or trains more than adapters.
 static Status expectPlain(const ConfigReader &reader) {
   if (reader.text("peft_type") != "LORA")
@@ -288,20 +370,19 @@ checkpoint::readAdapterConfig(const std::string &dir,
                             reader.number("lora_dropout", 0, 0.999999));
   }
   HOCKET_ASSIGN_OR_RETURN(auto names, reader.modules());
-  std::vector<Module> all = modulesOf(*table);
-  std::set<std::string> wanted(names.begin(), names.end()), used;
-  for (const Module &module : all) // In the order of a layer.
-    for (const std::string &name : wanted)
-      if (module.theirs.ends_with("." + name)) {
-        if (config.lora.targets.empty() ||
-            config.lora.targets.back() != module.target)
-          config.lora.targets.push_back(module.target);
-        used.insert(name);
-      }
-  for (const std::string &name : wanted)
-    if (!used.contains(name))
+  const std::vector<Module> all = modulesOf(*table);
+  std::set<std::string> targets;
+  for (const std::string &name : names) {
+    HOCKET_ASSIGN_OR_RETURN(auto found, modulesCalled(name, all, dir));
+    if (found.empty())
       return reader.wrong("target_modules", "linear layers of a " + family +
                                                 " model, not '" + name + "',");
+    for (const Module &module : found)
+      targets.insert(module.target);
+  }
+  for (const Module &module : all) // In the order of a layer.
+    if (targets.erase(module.target) > 0)
+      config.lora.targets.push_back(module.target);
   return config;
 }
 
@@ -339,6 +420,23 @@ static std::string configText(const LoraDims &lora, const std::string &baseName,
 // Import
 //===----------------------------------------------------------------------===//
 
+/// `matrix` in `file`, if it is as it should be.
+static StatusOr<const TensorInfo *> findMatrix(const SafetensorsFile &file,
+                                               const Matrix &matrix) {
+  std::string place = file.path() + ": tensor '" + matrix.key + "' ";
+  const TensorInfo *info = file.find(matrix.key);
+  if (!info)
+    return invalidArgument(place + "is missing");
+  if (info->shape != matrix.shape)
+    return invalidArgument(place + "has shape " + shapeText(info->shape) +
+                           ", expected " + shapeText(matrix.shape));
+  if (!toFloats({}, info->type))
+    return invalidArgument(place + "has type " +
+                           std::string(elementName(info->type)) +
+                           ", expected F32, F16, BF16 or F64");
+  return info;
+}
+
 StatusOr<std::vector<CheckpointTensor>>
 checkpoint::importAdapters(const std::string &dir, const std::string &family,
                            const ModelWeights &weights) {
@@ -357,30 +455,23 @@ checkpoint::importAdapters(const std::string &dir, const std::string &family,
         auto found = specs.find(adapterOf(module, layer, suffix));
         if (found == specs.end())
           continue;
-        const TensorSpec &spec = found->second;
-        std::string key = keyOf(module, layer, suffix);
-        std::string place = file->path() + ": tensor '" + key + "' ";
-        const TensorInfo *info = file->find(key);
-        if (!info)
-          return invalidArgument(place + "is missing");
-        if (info->shape != spec.shape)
-          return invalidArgument(place + "has shape " + shapeText(info->shape) +
-                                 ", expected " + shapeText(spec.shape));
-        if (!toFloats({}, info->type))
-          return invalidArgument(place + "has type " +
-                                 std::string(elementName(info->type)) +
-                                 ", expected F32, F16, BF16 or F64");
-        used.insert(key);
-        tensors.push_back(
-            {spec, {{wholeOf(spec.shape), [file, info](const ByteSink &sink) {
-                       auto bytes = file->read(*info);
-                       if (!bytes.ok())
-                         return bytes.status();
-                       auto floats = *toFloats(*bytes, info->type);
-                       return sink(
-                           {reinterpret_cast<const uint8_t *>(floats.data()),
-                            floats.size() * sizeof(float)});
-                     }}}});
+        CheckpointTensor &tensor = tensors.emplace_back();
+        tensor.spec = found->second;
+        for (const Matrix &matrix :
+             matricesOf(module, layer, suffix, found->second)) {
+          HOCKET_ASSIGN_OR_RETURN(const TensorInfo *info,
+                                  findMatrix(*file, matrix));
+          used.insert(matrix.key);
+          tensor.slices.push_back(
+              {matrix.part, [file, info](const ByteSink &sink) {
+                 auto bytes = file->read(*info);
+                 if (!bytes.ok())
+                   return bytes.status();
+                 auto floats = *toFloats(*bytes, info->type);
+                 return sink({reinterpret_cast<const uint8_t *>(floats.data()),
+                              floats.size() * sizeof(float)});
+               }});
+        }
       }
   for (const TensorInfo &info : file->tensors())
     if (!used.contains(info.name))
@@ -429,7 +520,9 @@ Status checkpoint::exportAdapters(const Checkpoint &checkpoint,
   std::vector<std::string> names;
   std::vector<TensorToWrite> tensors;
   for (const Module &module : modules) {
-    names.push_back(shortName(module, all));
+    if (std::string name = shortName(module, all);
+        std::ranges::find(names, name) == names.end())
+      names.push_back(name);
     for (uint64_t layer = 0; layer < weights.layers; ++layer)
       for (std::string_view suffix : suffixes) {
         std::string name = adapterOf(module, layer, suffix);
@@ -441,15 +534,16 @@ Status checkpoint::exportAdapters(const Checkpoint &checkpoint,
         if (spec == stored.end())
           return invalidArgument(checkpoint.path() + ": tensor '" + name +
                                  "' is missing");
-        tensors.push_back(
-            {keyOf(module, layer, suffix), ElementType::F32, spec->shape,
-             [&checkpoint, spec = *spec](const ByteSink &sink) -> Status {
-               HOCKET_ASSIGN_OR_RETURN(
-                   auto floats,
-                   readFloats(checkpoint, spec, wholeOf(spec.shape)));
-               return sink({reinterpret_cast<const uint8_t *>(floats.data()),
-                            floats.size() * sizeof(float)});
-             }});
+        for (const Matrix &matrix : matricesOf(module, layer, suffix, *spec))
+          tensors.push_back(
+              {matrix.key, ElementType::F32, matrix.shape,
+               [&checkpoint, spec = *spec,
+                part = matrix.part](const ByteSink &sink) -> Status {
+                 HOCKET_ASSIGN_OR_RETURN(auto floats,
+                                         readFloats(checkpoint, spec, part));
+                 return sink({reinterpret_cast<const uint8_t *>(floats.data()),
+                              floats.size() * sizeof(float)});
+               }});
       }
   }
   std::error_code error;

@@ -16,7 +16,9 @@
 ///   adapter_config.json         "r", "lora_alpha", "target_modules", ...
 ///   adapter_model.safetensors   base_model.model.<module>.lora_A.weight, ...
 ///
-/// where <module> is what the family's weight (HuggingFaceNames.h) is called.
+/// where <module> is what the family's weight (HuggingFaceNames.h) is called;
+/// each expert has matrices of its own there. PEFT joins those itself where
+/// `transformers` has all experts in one parameter.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -60,8 +62,8 @@ importAdapters(const std::string &dir, const std::string &family,
 
 /// Writes the adapters of `checkpoint` to `dir`, which `baseName` is told of as
 /// the model that they belong to. InvalidArgument if the checkpoint has none,
-/// if the family joins a target with others (GPT-2's q, k and v), if one is of
-/// experts, or if the folder holds adapters already.
+/// if the family joins a target with others (GPT-2's q, k and v), or if the
+/// folder holds adapters already.
 Status exportAdapters(const Checkpoint &checkpoint, const std::string &family,
                       const ModelWeights &weights, const std::string &dir,
                       const std::string &baseName);
