@@ -127,6 +127,7 @@ constexpr Row table[] = {
     {"gather_shards", runGatherShards},
     {"scatter_shards", runScatterShards},
     {"slice_shard", runSliceShard},
+    {"shift_rows", runShiftRows},
     {"transpose", runTranspose},
     {"quantize_blocks", runs<quantizeBlocks, quantizeBlocksArguments>},
     {"dequantize_blocks", runs<dequantizeBlocks, dequantizeBlocksArguments>},

@@ -117,6 +117,22 @@ KernelError runSliceShard(const LibraryCall &call, Workers &workers) {
   return nullptr;
 }
 
+KernelError runShiftRows(const LibraryCall &call, Workers &workers) {
+  Integers n = call.integers;
+  int64_t element = bytesOf(typeOf(n[0])), first = n[3];
+  int64_t before = std::max<int64_t>(0, -first); // Zeros.
+  auto task = [&](int64_t row, int) {
+    char *to = static_cast<char *>(at(call, 1)) + row * n[2] * element;
+    std::memset(to, 0, static_cast<size_t>(before * element));
+    copyPadded(static_cast<char *>(at(call, 0)) +
+                   (row * n[2] + std::max<int64_t>(0, first)) * element,
+               to + before * element, n[2] - std::abs(first), n[2] - before,
+               element);
+  };
+  workers.run(n[1], task);
+  return nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Bytes
 //===----------------------------------------------------------------------===//

@@ -135,6 +135,9 @@
 /// slice_shard         buffers: x[o, N], y[o, n] (out):
 ///                     y[o, j] = x[o, first + j], 0 from N on
 ///                     integers: dtype, o, n, N; scalars: first
+/// shift_rows          buffers: x[o, N], y[o, N] (out):
+///                     y[o, j] = x[o, first + j], 0 below 0 and from N on
+///                     integers: dtype, o, N, first (between -N and N)
 /// transpose           buffers: x[m, n], y[n, m] (out)
 ///                     integers: dtype (of one byte), m, n
 /// quantize_blocks     buffers: x[o, r, c], codes[o, r, c] (out),

@@ -45,6 +45,16 @@ KernelError sliceShardSizes(Integers n, Floats floats, Bytes bytes) {
   return size.bad ? kDimension : nullptr;
 }
 
+KernelError shiftRowsSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 4, floats, 0))
+    return error;
+  if (!isDType(n[0]))
+    return kDType;
+  Size size;
+  bytes[0] = bytes[1] = size(bytesOf(typeOf(n[0])), {n[1], n[2]});
+  return size.bad || n[3] <= -n[2] || n[3] >= n[2] ? kDimension : nullptr;
+}
+
 KernelError transposeSizes(Integers n, Floats floats, Bytes bytes) {
   if (KernelError error = checkCounts(n, 3, floats, 0))
     return error;

@@ -49,6 +49,23 @@ LogicalResult Propagation::visitAttention(Operation *op,
   return success();
 }
 
+LogicalResult Propagation::visitJoin(Operation *op, const xf::FactorRule &rule,
+                                     const OpSharding &choice) {
+  split(op, rule, choice);
+  Value whole = op->getResult(0);
+  Sharding to = shardings.lookup(whole);
+  Axes axes = mesh.parts(AxisKind::Context);
+  if (tensorOf(whole).getDimSize(1) % mesh.product(axes) != 0)
+    return success();
+  to.dims[1] = axes;
+  OpBuilder builder(op);
+  builder.setInsertionPointAfter(op);
+  auto moved = builder.create<dist::ConstrainOp>(
+      op->getLoc(), whole.getType(), whole, to.toAttr(mesh.symbol()));
+  whole.replaceAllUsesExcept(moved.getResult(), moved);
+  return visit(moved);
+}
+
 LogicalResult Propagation::splitHeads(Operation *op, const xf::FactorRule &rule,
                                       OpSharding &choice) {
   int64_t position = rule.operands[0][1][0], group = rule.operands[0][2][0];

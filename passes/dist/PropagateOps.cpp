@@ -37,6 +37,8 @@ LogicalResult Propagation::visitShardable(xf::ShardableOpInterface shardable) {
           xf::StateScanGradientOp>(op) &&
       context)
     return visitStateSpace(op, rule, std::move(choice));
+  if (isa<xf::JoinChunksOp>(op) && context)
+    return visitJoin(op, rule, choice);
   if (auto rewritten = rewrite(op, rule, choice))
     return visitAll(*rewritten);
   split(op, rule, choice);
@@ -287,7 +289,8 @@ bool Propagation::passesSums(Operation *op) const {
   if (isa<xf::EmbeddingGradientOp>(op))
     return !shardings.find(op->getOperand(1))->second.partial.empty() &&
            tensorOf(op->getOperand(1)).getRank() == 2;
-  if (!isa<xf::AddOp, xf::ReshapeOp, xf::SumLeadingOp, xf::PadRowsOp>(op))
+  if (!isa<xf::AddOp, xf::ReshapeOp, xf::SumLeadingOp, xf::PadRowsOp,
+           xf::JoinChunksOp>(op))
     return false;
   const Axes &partial = shardings.find(op->getOperand(0))->second.partial;
   return !partial.empty() && llvm::all_of(op->getOperands(), [&](Value v) {

@@ -129,6 +129,11 @@ private:
                                      const xf::FactorRule &rule,
                                      OpSharding choice);
 
+  /// What has come of chunks of whole sequences goes on where devices have
+  /// positions of their own.
+  mlir::LogicalResult visitJoin(mlir::Operation *op, const xf::FactorRule &rule,
+                                const OpSharding &choice);
+
   /// Moves the axes of positions to heads.
   mlir::LogicalResult splitHeads(mlir::Operation *op,
                                  const xf::FactorRule &rule,

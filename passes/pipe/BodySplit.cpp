@@ -44,9 +44,9 @@ static bool isInputWork(Operation *op) {
 
 /// What the late part computes for itself rather than being given it.
 static bool isCopied(Operation *op) {
-  return isa<xf::ReadOp, xf::ConstantOp, arith::ConstantOp, xf::ReshapeOp,
-             xf::PrefixOp, xf::PositionsOp, xf::RelativeBucketsOp,
-             dist::OffsetOp>(op);
+  return xf::isView(op) ||
+         isa<xf::ReadOp, xf::ConstantOp, arith::ConstantOp, xf::PositionsOp,
+             xf::RelativeBucketsOp, dist::OffsetOp>(op);
 }
 
 /// Ops that early results, or effects that are no accumulations, need.

@@ -17,8 +17,8 @@ using namespace hocket;
 using namespace hocket::pipe;
 
 bool hocket::pipe::isFree(Operation *op) {
-  return isa<xf::ReadOp, xf::ConstantOp, arith::ConstantOp, xf::ReshapeOp,
-             xf::PrefixOp>(op);
+  return xf::isView(op) ||
+         isa<xf::ReadOp, xf::ConstantOp, arith::ConstantOp>(op);
 }
 
 namespace {

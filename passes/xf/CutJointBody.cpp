@@ -33,8 +33,8 @@ static bool isNeverKept(Operation *op) {
            getElementTypeOrSelf(cast.getResult()).getIntOrFloatBitWidth();
   if (auto norm = dyn_cast<NormOp>(op))
     return getElementTypeOrSelf(norm.getInput()).isF32();
-  return isa<ReadOp, ConstantOp, arith::ConstantOp, ReshapeOp, PrefixOp,
-             PositionsOp, RelativeBucketsOp, DequantizeBlocksOp>(op);
+  return isView(op) || isa<ReadOp, ConstantOp, arith::ConstantOp, PositionsOp,
+                           RelativeBucketsOp, DequantizeBlocksOp>(op);
 }
 
 /// Whether `value` comes of a call of a layer.

@@ -77,6 +77,11 @@ mlir::LogicalResult checkRowGate(mlir::Operation *op, mlir::Value input,
 mlir::LogicalResult checkQuestions(mlir::Operation *op, mlir::Value narrow,
                                    mlir::Value wide);
 
+/// X125: `chunks`, [B C, m, ...], are what `whole`, [B, C m, ...], is cut into,
+/// `shift` rows behind its beginning.
+mlir::LogicalResult checkChunks(mlir::Operation *op, mlir::Value whole,
+                                mlir::Value chunks, int64_t shift);
+
 /// X124: `rows`, [B, S], say which of the rows of `source`, [B N, T, h], stand
 /// among those of `tokens`, [B, S, h], of the same element type. Without a
 /// source, of `tokens` alone.

@@ -202,6 +202,12 @@ OpCost GatedGradientOp::getCost() {
 }
 OpCost GatherChoicesOp::getCost() { return costOf(*this, 0); }
 OpCost GatherChoicesGradientOp::getCost() { return costOf(*this, 0); }
+OpCost SplitChunksOp::getCost() {
+  return isView(*this) ? free(*this) : costOf(*this, 0);
+}
+OpCost JoinChunksOp::getCost() {
+  return isView(*this) ? free(*this) : costOf(*this, 0);
+}
 OpCost PlaceRowsOp::getCost() { return costOf(*this, 0); }
 OpCost PlaceRowsGradientOp::getCost() { return costOf(*this, 0); }
 OpCost PlacedRowsGradientOp::getCost() { return costOf(*this, 0); }

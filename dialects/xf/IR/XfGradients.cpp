@@ -288,6 +288,20 @@ SmallVector<Value> GatherChoicesOp::buildGradient(OpBuilder &builder,
       matching(builder, grads[0], getResult()))};
 }
 
+SmallVector<Value> SplitChunksOp::buildGradient(OpBuilder &builder,
+                                                ValueRange grads) {
+  auto type = RankedTensorType::get(shapeOf(getInput()), elementOf(grads[0]));
+  return {
+      builder.create<JoinChunksOp>(getLoc(), type, grads[0], getShiftAttr())};
+}
+
+SmallVector<Value> JoinChunksOp::buildGradient(OpBuilder &builder,
+                                               ValueRange grads) {
+  auto type = RankedTensorType::get(shapeOf(getInput()), elementOf(grads[0]));
+  return {
+      builder.create<SplitChunksOp>(getLoc(), type, grads[0], getShiftAttr())};
+}
+
 SmallVector<Value> PlaceRowsOp::buildGradient(OpBuilder &builder,
                                               ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());

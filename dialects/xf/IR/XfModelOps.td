@@ -312,6 +312,40 @@ def Xf_GatherChoicesOp : Xf_ModelOp<"gather_choices"> {
   let results = (outs Xf_Tensor:$result);
 }
 
+def Xf_SplitChunksOp : Xf_ModelOp<"split_chunks"> {
+  let summary = "the chunks of sequences as sequences";
+  let description = [{
+    `input[B, S, ...]` is cut into `C` chunks of `m = S / C` rows each, as many as the
+    result `[B C, m, ...]` has for a sequence. With a `shift` the first chunk begins
+    that many rows behind the beginning, and rows behind the end are zeros:
+    `result[b C + c, i] = input[b, c m + i + shift]`. Attention within chunks, or to
+    what belongs to them, is then attention of short sequences (arXiv 2112.04426).
+
+    ```mlir
+    %c = xf.split_chunks %x {shift = 63} : (tensor<4x256x8x64xf32>) -> tensor<16x64x8x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       DefaultValuedAttr<I64Attr, "0">:$shift);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_JoinChunksOp : Xf_ModelOp<"join_chunks"> {
+  let summary = "sequences of their chunks";
+  let description = [{
+    The gradient of `xf.split_chunks`, as that is of it: `input[B C, m, ...]` becomes
+    `[B, C m, ...]`, whose row `s` is row `s - shift` of the chunks side by side, and
+    zeros where there is none.
+
+    ```mlir
+    %x = xf.join_chunks %c {shift = 63} : (tensor<16x64x512xf32>) -> tensor<4x256x512xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       DefaultValuedAttr<I64Attr, "0">:$shift);
+  let results = (outs Xf_Tensor:$result);
+}
+
 def Xf_PlaceRowsOp : Xf_ModelOp<"place_rows"> {
   let summary = "rows of others in the place of tokens";
   let description = [{

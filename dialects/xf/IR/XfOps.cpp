@@ -60,6 +60,14 @@ OpFoldResult DropoutOp::fold(FoldAdaptor) {
   return getRate().isZero() ? OpFoldResult(getInput()) : OpFoldResult();
 }
 
+bool hocket::xf::isView(Operation *op) {
+  if (auto split = dyn_cast<SplitChunksOp>(op))
+    return split.getShift() == 0;
+  if (auto join = dyn_cast<JoinChunksOp>(op))
+    return join.getShift() == 0;
+  return isa<ReshapeOp, PrefixOp>(op);
+}
+
 OpFoldResult PrefixOp::fold(FoldAdaptor) {
   return ifSame(getInput(), getType());
 }

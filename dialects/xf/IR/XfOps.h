@@ -19,4 +19,12 @@
 #define GET_OP_CLASSES
 #include "dialects/xf/IR/XfOps.h.inc"
 
+namespace hocket::xf {
+
+/// Whether the result of `op` is its operand, or the beginning of that, seen
+/// otherwise: nothing is computed, and nothing moves.
+bool isView(mlir::Operation *op);
+
+} // namespace hocket::xf
+
 #endif // HOCKET_DIALECTS_XF_IR_XFOPS_H

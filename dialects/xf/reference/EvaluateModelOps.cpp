@@ -198,6 +198,35 @@ LogicalResult GatherChoicesOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
+/// Rows of sequences of `rows`, of `input` from `first` on; zeros elsewhere.
+static void shiftRows(const ReferenceTensor &input, int64_t sequences,
+                      int64_t first, ReferenceTensor &result) {
+  int64_t each = result.size() / sequences;
+  for (int64_t i = 0; i < result.size(); ++i)
+    if (int64_t at = i % each + first; at >= 0 && at < each)
+      result[i] = input[i + first];
+}
+
+LogicalResult SplitChunksOp::evaluate(EvaluationContext &, Tensors operands,
+                                      Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t sequences = operands[0].dim(0);
+  int64_t row = operands[0].size() / sequences / operands[0].dim(1);
+  shiftRows(operands[0], sequences, int64_t(getShift()) * row, result);
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult JoinChunksOp::evaluate(EvaluationContext &, Tensors operands,
+                                     Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t sequences = result.dim(0);
+  int64_t row = result.size() / sequences / result.dim(1);
+  shiftRows(operands[0], sequences, -int64_t(getShift()) * row, result);
+  results.push_back(std::move(result));
+  return success();
+}
+
 LogicalResult PlaceRowsOp::evaluate(EvaluationContext &, Tensors operands,
                                     Results &results) {
   const ReferenceTensor &rows = operands[1], &source = operands[2];

@@ -377,6 +377,33 @@ LogicalResult GatherChoicesOp::verify() {
   return checkQuestions(*this, getInput(), getResult());
 }
 
+LogicalResult hocket::xf::checkChunks(Operation *op, Value whole, Value chunks,
+                                      int64_t shift) {
+  Shape from = shapeOf(whole), to = shapeOf(chunks);
+  if (from.size() < 2 || to.size() != from.size() ||
+      from.drop_front(2) != to.drop_front(2) || to[0] % from[0] != 0 ||
+      to[0] / from[0] * to[1] != from[1])
+    return op->emitOpError("X125: [")
+           << to << "] are no chunks of sequences [" << from << "]";
+  if (shift < 0 || shift >= from[1])
+    return op->emitOpError("X125: a shift of ")
+           << shift << " rows is not within sequences of " << from[1];
+  return checkElement(op, 125, "result", op->getResult(0),
+                      elementOf(op->getOperand(0)));
+}
+
+LogicalResult SplitChunksOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  return checkChunks(*this, getInput(), getResult(), getShift());
+}
+
+LogicalResult JoinChunksOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  return checkChunks(*this, getResult(), getInput(), getShift());
+}
+
 LogicalResult hocket::xf::checkPlacedRows(Operation *op, Value tokens,
                                           Value rows, Value source) {
   if (failed(checkRank(op, 124, "what has a row for each token", tokens, 3)) ||

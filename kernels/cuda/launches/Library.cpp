@@ -89,6 +89,7 @@ constexpr Row rows[] = {
     {"gather_shards", launchGatherShards},
     {"scatter_shards", launchScatterShards},
     {"slice_shard", launchSliceShard},
+    {"shift_rows", launchShiftRows},
     {"transpose", launchTranspose},
     {"quantize_blocks", launchQuantizeBlocks},
     {"dequantize_blocks", launchDequantizeBlocks},

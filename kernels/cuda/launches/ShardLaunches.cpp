@@ -77,6 +77,15 @@ KernelError launchSliceShard(const CudaRequest &request, CudaCall &call) {
   return addLaunch(call, text, blocksOfRows(n[1], n[2], n[0]), 256);
 }
 
+KernelError launchShiftRows(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  std::string word = cudaWord(n[0]);
+  LaunchText text("Shards.cuh", "shiftRows", {word});
+  text.in("x", word, 0).out("y", word, 1).size("rows", n[1]);
+  text.size("width", n[2]).size("first", n[3]);
+  return addLaunch(call, text, blocksOfRows(n[1], n[2], n[0]), 256);
+}
+
 KernelError launchMergeAttention(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   int64_t rows = n[0] * n[1] * n[2];

@@ -107,6 +107,34 @@ Values lower(OpBuilder &builder, xf::PadRowsOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Chunks
+//===----------------------------------------------------------------------===//
+
+/// `sequences` of `rows` each, from row `first` on.
+static Values lowerShift(OpBuilder &builder, Operation *op, Value sequences,
+                         int64_t first) {
+  Type type = op->getResult(0).getType();
+  if (first == 0)
+    return {builder.create<ViewOp>(op->getLoc(), type, op->getOperand(0))};
+  auto whole = cast<RankedTensorType>(sequences.getType());
+  int64_t each = elementsOf(sequences) / whole.getDimSize(0);
+  return buildCall(builder, op,
+                   {"shift_rows",
+                    {op->getOperand(0)},
+                    {type},
+                    {dtypeOf(type), whole.getDimSize(0), each,
+                     first * (each / whole.getDimSize(1))}});
+}
+
+Values lower(OpBuilder &builder, xf::SplitChunksOp op) {
+  return lowerShift(builder, op, op.getInput(), int64_t(op.getShift()));
+}
+
+Values lower(OpBuilder &builder, xf::JoinChunksOp op) {
+  return lowerShift(builder, op, op.getResult(), -int64_t(op.getShift()));
+}
+
+//===----------------------------------------------------------------------===//
 // Rows in the place of tokens
 //===----------------------------------------------------------------------===//
 

@@ -45,6 +45,8 @@ Values lower(mlir::OpBuilder &builder, xf::DequantizeBlocksOp op);
 // Reductions.cpp: fused regions over a row or a column.
 Values lower(mlir::OpBuilder &builder, xf::GatherChoicesOp op);
 Values lower(mlir::OpBuilder &builder, xf::GatherChoicesGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::SplitChunksOp op);
+Values lower(mlir::OpBuilder &builder, xf::JoinChunksOp op);
 Values lower(mlir::OpBuilder &builder, xf::PlaceRowsOp op);
 Values lower(mlir::OpBuilder &builder, xf::PlaceRowsGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::PlacedRowsGradientOp op);

@@ -246,6 +246,12 @@ static const GradientCase gradientCases[] = {
      "xf.place_rows %x, %i, %s : (tensor<2x5x3xf64>, tensor<2x5xi32>, "
      "tensor<4x3x3xf64>) -> tensor<2x5x3xf64>",
      true},
+    {"split_chunks", "%x: tensor<2x6x3xf64>",
+     "xf.split_chunks %x {shift = 2 : i64} : (tensor<2x6x3xf64>) -> "
+     "tensor<4x3x3xf64>"},
+    {"join_chunks", "%x: tensor<4x3x2xf64>",
+     "xf.join_chunks %x {shift = 2 : i64} : (tensor<4x3x2xf64>) -> "
+     "tensor<2x6x2xf64>"},
     {"softcap", "%x: tensor<3x7xf64>",
      "xf.softcap %x {cap = 0.7} : (tensor<3x7xf64>) -> tensor<3x7xf64>"},
 #define GATED(KIND)                                                            \

@@ -93,6 +93,15 @@ func.func @gather_choices(%x: tensor<8x16x1xf32>) {
   return
 }
 
+// CHECK-LABEL: func @chunks(
+// CHECK: xf.split_chunks {{.*}} {shift = 3 : i64} : (tensor<2x8x64xf32>) -> tensor<4x4x64xf32>
+func.func @chunks(%x: tensor<2x8x64xf32>) {
+  %y = xf.split_chunks %x {shift = 3 : i64} : (tensor<2x8x64xf32>) -> tensor<4x4x64xf32>
+  // CHECK: xf.join_chunks {{.*}} : (tensor<4x4x64xf32>) -> tensor<2x8x64xf32>
+  %z = xf.join_chunks %y : (tensor<4x4x64xf32>) -> tensor<2x8x64xf32>
+  return
+}
+
 // CHECK-LABEL: func @place_rows(
 // CHECK: xf.place_rows {{.*}}: (tensor<4x8x64xf32>, tensor<4x8xi32>, tensor<8x5x64xf32>) -> tensor<4x8x64xf32>
 func.func @place_rows(%x: tensor<4x8x64xf32>, %r: tensor<4x8xi32>, %s: tensor<8x5x64xf32>) {

@@ -128,6 +128,19 @@ func.func @choices(%x: tensor<6x4x1xbf16>) -> tensor<6x4x1xbf16> {
   return %1 : tensor<6x4x1xbf16>
 }
 
+// CHECK-LABEL: func @chunks
+func.func @chunks(%x: tensor<2x6x4xbf16>) -> tensor<2x6x4xbf16> {
+  // CHECK: kern.library "shift_rows"(%arg0) {floats = array<f64>, integers = array<i64: 2, 2, 24, 8>
+  %0 = xf.split_chunks %x {shift = 2 : i64} : (tensor<2x6x4xbf16>) -> tensor<4x3x4xbf16>
+  // CHECK: kern.view
+  %1 = xf.join_chunks %0 : (tensor<4x3x4xbf16>) -> tensor<2x6x4xbf16>
+  // CHECK: kern.view
+  %2 = xf.split_chunks %1 : (tensor<2x6x4xbf16>) -> tensor<4x3x4xbf16>
+  // CHECK: kern.library "shift_rows"(%{{.*}}) {floats = array<f64>, integers = array<i64: 2, 2, 24, -8>
+  %3 = xf.join_chunks %2 {shift = 2 : i64} : (tensor<4x3x4xbf16>) -> tensor<2x6x4xbf16>
+  return %3 : tensor<2x6x4xbf16>
+}
+
 // CHECK-LABEL: func.func @images
 func.func @images(%x: tensor<2x5x4xbf16>, %r: tensor<2x5xi32>, %s: tensor<6x3x4xbf16>) -> (tensor<2x5x4xbf16>, tensor<6x3x4xbf16>) {
   // CHECK: kern.library "place_rows"(%arg1, %arg0, %arg2) {floats = array<f64>, integers = array<i64: 2, 2, 5, 9, 4, 1>
