@@ -14,6 +14,8 @@ Status spec::checkSpec(const Spec &spec, const FieldLocations &locations) {
   checkRanges(spec, errors);
   if (errors.empty())
     checkVision(spec, errors);
+  if (errors.empty())
+    checkRetrieval(spec, errors);
   if (!errors.empty())
     return errors.status();
   checkModel(spec.model(), errors);

@@ -44,6 +44,9 @@ void checkSpans(const Spec &spec, ConstraintErrors &errors);
 /// of the model follow from the tower's.
 void checkVision(const Spec &spec, ConstraintErrors &errors);
 
+/// S122 to S126: layers that attend to what was retrieved.
+void checkRetrieval(const Spec &spec, ConstraintErrors &errors);
+
 void checkTraining(const Spec &spec, ConstraintErrors &errors);
 void checkPlan(const Spec &spec, ConstraintErrors &errors);
 

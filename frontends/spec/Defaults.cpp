@@ -7,6 +7,7 @@
 #include "frontends/spec/Defaults.h"
 
 #include "frontends/spec/model/LayerPattern.h"
+#include "frontends/spec/model/Retrieval.h"
 #include "frontends/spec/model/Sizes.h"
 
 #include <algorithm>
@@ -220,6 +221,21 @@ static void deriveSpans(const Model &model, Training &training) {
         static_cast<int64_t>(spanLengthsOf(training).labels()));
 }
 
+/// An encoder that drops what the model drops, and Megatron-LM's layers.
+static void deriveRetrieval(Model &model) {
+  if (!model.has_retrieval())
+    return;
+  Retrieval &retrieval = *model.mutable_retrieval();
+  if (!retrieval.has_encoder_dropout())
+    retrieval.set_encoder_dropout(model.dropout().residual());
+  if (!retrieval.has_encoder_attention_dropout())
+    retrieval.set_encoder_attention_dropout(model.dropout().attention());
+  if (retrieval.layers().empty())
+    for (int64_t layer :
+         usualRetrievalLayers(std::min<int64_t>(model.layers(), 1 << 16)))
+      retrieval.add_layers(layer);
+}
+
 void hocket::spec::fillDefaults(Spec &spec) {
   addMessages(spec);
   fillStated(spec);
@@ -231,6 +247,7 @@ void hocket::spec::fillDefaults(Spec &spec) {
   derivePlan(spec);
   deriveTraining(training, spec.plan());
   deriveSpans(model, training);
+  deriveRetrieval(model);
   if (!training.has_sequence_length() && model.has_max_positions())
     training.set_sequence_length(model.max_positions());
   if (!model.has_max_positions() && training.has_sequence_length())

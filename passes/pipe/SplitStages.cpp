@@ -229,6 +229,13 @@ LogicalResult StageSplitter::cutForward(FlowCut &cut, func::FuncOp function) {
     cut.setHostArgument(i, -1);
   // The embedding is in the first stage, the head in the last.
   cut.endAtLastStep();
+  auto placeWithLayers = [&](BlockArgument tokens) {
+    auto calls = function.front().getOps<func::CallOp>();
+    func::CallOp first = firstLayerOf(tokens);
+    auto at = std::distance(calls.begin(), llvm::find(calls, first));
+    if (first && at < static_cast<int64_t>(steps.size()))
+      cut.setHostArgument(tokens.getArgNumber(), static_cast<int>(steps[at]));
+  };
   BlockArgument encoderTokens =
       hostArgument(function, xf::HostInput::EncoderTokens);
   if (!encoderTokens) {
@@ -236,12 +243,12 @@ LogicalResult StageSplitter::cutForward(FlowCut &cut, func::FuncOp function) {
   } else {
     // The decoder's embedding is where its layers begin.
     cut.setHostArgument(encoderTokens.getArgNumber(), 0);
-    auto calls = function.front().getOps<func::CallOp>();
-    func::CallOp first = firstLayerOf(function.getArgument(0));
-    auto at = std::distance(calls.begin(), llvm::find(calls, first));
-    if (first && at < static_cast<int64_t>(steps.size()))
-      cut.setHostArgument(0, static_cast<int>(steps[at]));
+    placeWithLayers(function.getArgument(0));
   }
+  // That of neighbours is where the layer is that encodes them.
+  if (BlockArgument neighbors =
+          hostArgument(function, xf::HostInput::Neighbors))
+    placeWithLayers(neighbors);
   cut.setCallSteps(steps);
   return cut.assign();
 }

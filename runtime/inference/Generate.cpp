@@ -52,6 +52,9 @@ Status inference::checkRequest(const program::Program &program,
   if (program.training().has_classification())
     return invalidArgument("the model tells the class of a text, and writes "
                            "none");
+  if (program.training().has_retrieval())
+    return invalidArgument("the model attends to what was retrieved for a "
+                           "text, and nobody retrieves while one is written");
   HOCKET_RETURN_IF_ERROR(checkSampling(request.sampling));
   if (request.prompt.empty())
     return invalidArgument("the prompt has no token");

@@ -82,6 +82,10 @@ std::string specOf(const EquivalenceCase &choice) {
   "3 } image_token: 3 "
 #define IMAGES "images_per_sequence: 2 "
 
+#define RETRIEVAL                                                              \
+  "retrieval { layers: [0, 1] chunk_length: 4 neighbors: 2 "                   \
+  "retrieved_length: 3 "
+
 #define RELATIVE                                                               \
   "position: RELATIVE relative_position { buckets: 8 max_distance: 6 } "       \
   "attention_scale: 1 "
@@ -214,6 +218,26 @@ const EquivalenceCase cases[] = {
      ADAMW "precision: BF16 " IMAGES,
      bf16,
      {"training.sequence_length=11", "plan.recompute=SELECTIVE"}},
+    // What was retrieved.
+    {"retrieval", RETRIEVAL "}", ADAMW, {}, {"training.sequence_length=12"}},
+    {"retrieval_with_dropout",
+     "dropout { attention: 0.2 residual: 0.1 embedding: 0.1 } " RETRIEVAL
+     "encoder_layers: 3 encoder_dropout: 0.3 encoder_attention_dropout: 0.1 }",
+     ADAMW,
+     {},
+     {"training.sequence_length=12", "plan.recompute=FULL"}},
+    {"retrieval_by_rotary",
+     "kv_heads: 2 norm: RMS_NORM activation: SWIGLU position: ROTARY bias: "
+     "false tied_embeddings: false sliding_window: 5 " RETRIEVAL
+     "encoder_layers: 1 }",
+     ADAMW,
+     {},
+     {"training.sequence_length=12", "plan.recompute=SELECTIVE"}},
+    {"bf16_retrieval",
+     RETRIEVAL "}",
+     ADAMW "precision: BF16 ",
+     bf16,
+     {"training.sequence_length=8"}},
     {"decay_everything", "qk_norm: true",
      "optimizer { adamw { eps: 1e-3 weight_decay: 0.5 } "
      "decay_norms_and_biases: true }"},
@@ -374,13 +398,15 @@ void compareLabels(const std::vector<float> &actual,
 struct Feed {
   uint64_t rows, length, vocabulary, microbatches;
   program::TrainingInfo::Images images;
+  uint64_t neighbors; ///< Tokens of a sequence.
 
   explicit Feed(const program::Program &program)
       : rows(program.training().micro_batch_size()),
         length(program.model().sequence_length()),
         vocabulary(program.model().vocab_size()),
         microbatches(program.training().microbatches()),
-        images(program.training().images()) {}
+        images(program.training().images()),
+        neighbors(neighborTokensOf(program)) {}
 
   data::Batch batch(uint64_t index) const {
     data::Batch batch = fixedBatch(index, rows, length, vocabulary);
@@ -389,6 +415,8 @@ struct Feed {
       addImages(batch, images.images(), side * side + 1,
                 3 * images.patch_size() * images.patch_size());
     }
+    if (neighbors > 0)
+      addNeighbors(batch, neighbors, vocabulary);
     return batch;
   }
   std::vector<data::Batch> step(uint64_t step) const {
@@ -464,6 +492,13 @@ std::vector<data::Batch> sequencesOf(std::vector<data::Batch> &batches) {
       one.tokenTypes = row(batch.tokenTypes);
       one.keyCounts = row(batch.keyCounts);
       one.sentenceLabels = row(batch.sentenceLabels);
+      if (!batch.neighbors.empty()) {
+        size_t each =
+            batch.neighbors.size() * batch.sequenceLength / batch.tokens.size();
+        auto first = batch.neighbors.begin() +
+                     ptrdiff_t(i / batch.sequenceLength * each);
+        one.neighbors.assign(first, first + ptrdiff_t(each));
+      }
       if (!batch.pixels.empty()) {
         one.imageRows = row(batch.imageRows);
         size_t sequence = i / batch.sequenceLength;

@@ -67,6 +67,9 @@ Value ModelBuilder::buildBranches(Value input) {
   if (own().has_encoder())
     x = addBranch(x, "cross_attention", CrossAttentionBranchStream,
                   [&](Value in) { return buildCrossAttentionBranch(in); });
+  if (kind->retrieves)
+    x = addBranch(x, "cross_attention", CrossAttentionBranchStream,
+                  [&](Value in) { return buildRetrievalBranch(in); });
   if (kind->stateSpace)
     x = addBranch(x, "mixer", AttentionBranchStream,
                   [&](Value in) { return buildStateSpaceBranch(in); });

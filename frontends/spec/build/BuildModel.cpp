@@ -160,13 +160,16 @@ Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
 
 Value ModelBuilder::createAttention(Value query, Value key, Value value,
                                     const AttentionForm &form) {
-  double drop = serving.isOn ? 0 : own().dropout().attention();
+  double drop =
+      serving.isOn ? 0 : form.dropout.value_or(own().dropout().attention());
+  auto queries = cast<RankedTensorType>(query.getType());
   return builder
       .create<xf::AttentionOp>(
           at(form.name, "model.heads"), query.getType(),
-          tensor({batch, own().heads(), sequence}), query, key, value,
-          form.positions, form.bias, drop > 0 ? instance : Value(),
-          ValueRange(), form.causal ? builder.getUnitAttr() : UnitAttr(),
+          tensor({queries.getDimSize(0), own().heads(), queries.getDimSize(1)}),
+          query, key, value, form.positions, form.bias,
+          drop > 0 ? instance : Value(), ValueRange(),
+          form.causal ? builder.getUnitAttr() : UnitAttr(),
           builder.getI64IntegerAttr(form.window), real(scoreScale()),
           real(own().attention_softcap()), alibi(), real(drop),
           builder.getI32IntegerAttr(drop > 0 ? form.stream : 0),
@@ -275,6 +278,12 @@ func::FuncOp ModelBuilder::buildLayer() {
   if (isDecoder)
     take(tensor({batch, encoderSequence, model.hidden()}), "encoded",
          "model.encoder");
+  std::optional<unsigned> retrieved; // The number of the argument.
+  if (kind->retrieves) {
+    retrieved = types.size();
+    take(tensor({batch, neighborLength(), model.hidden()}),
+         kind->encodes ? "neighbors" : "encoded", "model.retrieval");
+  }
   const SmallVector<LayerCache> crossCaches = crossCachesOf(*kind);
   for (const LayerCache &cache : crossCaches)
     take(cache.type, cache.name, cache.field);
@@ -294,6 +303,8 @@ func::FuncOp ModelBuilder::buildLayer() {
       builder.getFunctionType(types, types.front()));
   layer.setPrivate();
   xf::markStream(layer, 0, /*ofSequences=*/isOfTower());
+  if (retrieved)
+    xf::markStream(layer, *retrieved);
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&layer.getBody(), {}, types, places);
   unsigned next = 1;
@@ -306,6 +317,8 @@ func::FuncOp ModelBuilder::buildLayer() {
     keyCounts = body->getArgument(next++);
   relativeBias = relative ? body->getArgument(next++) : Value();
   encoded = isDecoder ? body->getArgument(next++) : Value();
+  if (retrieved)
+    (kind->encodes ? neighbors : encoded) = body->getArgument(next++);
   if (!crossCaches.empty())
     for (Value *value : {&serving.crossKeys, &serving.crossValues, &keyCounts})
       *value = body->getArgument(next++);
@@ -318,7 +331,8 @@ func::FuncOp ModelBuilder::buildLayer() {
   for (const Parameter &parameter : list)
     parameters[parameter.name] = body->getArgument(next++);
   SmallVector<Value> results{buildBranches(body->getArgument(0))};
-  for (Value extra : {routerLoss, expertCounts})
+  for (Value extra :
+       {routerLoss, expertCounts, sharesEncoded(*kind) ? encoded : Value()})
     if (extra)
       results.push_back(extra);
   for (const LayerCache &cache : caches)
@@ -328,7 +342,7 @@ func::FuncOp ModelBuilder::buildLayer() {
       builder.getFunctionType(types, ValueRange(results).getTypes()));
   instance = ropeTable = positions = keyCounts = Value();
   routerBias = routerLoss = expertCounts = relativeBias = Value();
-  encoded = Value();
+  encoded = neighbors = Value();
   return layer;
 }
 
@@ -428,6 +442,8 @@ Value ModelBuilder::callLayer(const Stack &stack, int64_t index, Value input) {
     operands.push_back(relativeBias);
   if (called.model.has_encoder() && !serving.isOn)
     operands.push_back(encoded);
+  if (called.retrieves)
+    operands.push_back(called.encodes ? neighbors : encoded);
   const SmallVector<LayerCache> crossCaches = crossCachesOf(called);
   for (const LayerCache &cache : crossCaches)
     read(cacheName(index, cache.name), cache.type.getShape(), cache.field);
@@ -444,6 +460,8 @@ Value ModelBuilder::callLayer(const Stack &stack, int64_t index, Value input) {
       location, layerFunctions.lookup(&called), operands);
   if (called.hasExperts())
     collectExpertResults(call, index);
+  if (sharesEncoded(called))
+    encoded = call.getResult(1);
   for (auto [i, cache] : llvm::enumerate(caches))
     builder.create<xf::WriteOp>(location, call.getResult(1 + i),
                                 cacheName(index, cache.name));
@@ -581,6 +599,10 @@ void ModelBuilder::buildForward() {
          "training.images_per_sequence");
     take(xf::HostInput::ImageRows, ids, "model.image_token");
   }
+  if (hasRetrieval())
+    take(xf::HostInput::Neighbors,
+         RankedTensorType::get({batch, neighborLength()}, builder.getI32Type()),
+         "model.retrieval");
   auto forward = builder.create<func::FuncOp>(
       location, "forward", builder.getFunctionType(types, {tensor({})}));
   for (auto [i, input] : llvm::enumerate(inputs))
@@ -602,6 +624,9 @@ void ModelBuilder::buildForward() {
     imageFeatures =
         buildVision(xf::findHostInput(forward, xf::HostInput::Pixels));
   }
+  if (hasRetrieval())
+    neighbors =
+        embedNeighbors(xf::findHostInput(forward, xf::HostInput::Neighbors));
   Value x = embed(body->getArgument(0));
   buildRopeTables();
   relativeBias = buildRelativeBias(seesBehind());
@@ -612,7 +637,7 @@ void ModelBuilder::buildForward() {
   builder.create<func::ReturnOp>(location, loss);
   positions = labelCount = Value();
   tokenTypes = keyCounts = sentenceLabels = relativeBias = encoded = Value();
-  imageRows = imageFeatures = Value();
+  imageRows = imageFeatures = neighbors = Value();
 }
 
 OwningOpRef<ModuleOp> ModelBuilder::build() {

@@ -30,6 +30,9 @@ std::string spec::whyNotServed(const Spec &spec) {
   if (spec.model().attention_mask() == Model::PREFIX)
     return "with attention_mask: PREFIX tokens of a prompt see those behind "
            "them, and caches take prompts in parts";
+  if (spec.model().has_retrieval())
+    return "nobody retrieves for a text while it is written: layers attend to "
+           "neighbours that were found before";
   const plan::ParallelPlan plan = planOf(spec);
   if (spec.model().has_encoder() && plan.stages() > 1)
     return "stages of two stacks keep no caches; write pipeline_parallel: 1";

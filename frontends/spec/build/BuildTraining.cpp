@@ -10,6 +10,7 @@
 #include "frontends/spec/LoadSpec.h"
 #include "frontends/spec/model/BatchGrowth.h"
 #include "frontends/spec/model/DataSources.h"
+#include "frontends/spec/model/Sizes.h"
 
 using namespace mlir;
 using namespace hocket;

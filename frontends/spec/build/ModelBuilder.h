@@ -9,8 +9,9 @@
 /// BuildVariables.cpp for what is kept from step to step,
 /// BuildBranches.cpp for what a layer adds up, BuildPositions.cpp,
 /// BuildEncoder.cpp for models of two stacks, BuildVision.cpp for those that
-/// see images, BuildExperts.cpp for layers with experts, BuildStateSpace.cpp
-/// for those of Mamba-2, and BuildServing.cpp for the functions that write.
+/// see images, BuildRetrieval.cpp for those that retrieve, BuildExperts.cpp for
+/// layers with experts, BuildStateSpace.cpp for those of Mamba-2, and
+/// BuildServing.cpp for the functions that write.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 #include "dialects/xf/IR/Xf.h"
 #include "frontends/spec/build/BuildModel.h"
 #include "frontends/spec/model/Parameters.h"
+#include "frontends/spec/model/Retrieval.h"
 #include "frontends/spec/model/Sizes.h"
 #include "frontends/spec/model/Vision.h"
 
@@ -96,6 +98,7 @@ private:
     int64_t window = 0;
     mlir::Value positions, bias;
     DropoutStream stream = AttentionStream;
+    std::optional<double> dropout = std::nullopt; ///< Not the layer's.
   };
   mlir::Value createAttention(mlir::Value query, mlir::Value key,
                               mlir::Value value, const AttentionForm &form);
@@ -139,6 +142,30 @@ private:
     return kind >= visionLayers.kinds().data() &&
            kind < visionLayers.kinds().data() + visionLayers.kinds().size();
   }
+
+  //===--- Retrieval (BuildRetrieval.cpp) ---------------------------------===//
+  bool hasRetrieval() const { return model.has_retrieval(); }
+  int64_t neighborLength() const { return neighborTokens(spec); }
+  /// Whether layers behind `of` attend to what it encodes.
+  bool sharesEncoded(const ResolvedKind &of) const {
+    return of.encodes && model.retrieval().layers_size() > 1;
+  }
+  /// What the encoder takes in, [batch, neighborLength(), hidden].
+  mlir::Value embedNeighbors(mlir::Value tokens);
+  mlir::Value neighborPositions();
+  /// What `input`, which a norm has made, gets of the neighbours.
+  mlir::Value buildRetrievalBranch(mlir::Value input);
+  /// What the encoder makes of neighbours of the chunks of `input`.
+  mlir::Value encodeNeighbors(mlir::Value input);
+  mlir::Value buildRetrieverLayer(mlir::Value x, mlir::Value chunks);
+  /// Attention of each of so many parts of `from` to the same part of `to`; of
+  /// `from` they begin `shift` rows behind its beginning.
+  struct ChunkedForm {
+    int64_t parts = 1, shift = 0;
+    AttentionForm attention = {};
+  };
+  mlir::Value chunkedAttention(mlir::Value from, mlir::Value to,
+                               const ChunkedForm &form);
 
   //===--- State-space layers (BuildStateSpace.cpp) -----------------------===//
   mlir::Value buildStateSpaceBranch(mlir::Value input);
@@ -298,7 +325,7 @@ private:
     if (place.line > 0)
       source = mlir::FileLineColLoc::get(file, unsigned(place.line),
                                          unsigned(place.column));
-    return mlir::NameLoc::get(builder.getStringAttr(name), source);
+    return mlir::NameLoc::get(builder.getStringAttr(partPrefix + name), source);
   }
 
   const Spec &spec;
@@ -332,7 +359,7 @@ private:
   // Of the function being built: parameters by name within their scope, and
   // what layers get besides.
   llvm::StringMap<mlir::Value> parameters;
-  mlir::Value ropeTable, instance, routerBias, relativeBias, encoded;
+  mlir::Value ropeTable, instance, routerBias, relativeBias, encoded, neighbors;
   /// What the host gives: of each token its position in its document or, of
   /// functions that write, in its text; and of how many labels the loss is a
   /// mean. Null where they are not asked for.
@@ -356,6 +383,7 @@ private:
   /// What the tower has made of images, and where it stands.
   mlir::Value imageFeatures, imageRows;
   std::string layerPrefix; ///< Of the names of layer functions.
+  std::string partPrefix;  ///< Of the names of a layer's parts.
   /// What the routers add to the loss (of a layer, then of all so far), and how
   /// many tokens chose each expert of the layer.
   mlir::Value routerLoss, expertCounts;

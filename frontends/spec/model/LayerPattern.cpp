@@ -219,6 +219,16 @@ LayerPattern::LayerPattern(const Model &model) {
     kindOf = read.ok()
                  ? *std::move(read)
                  : std::vector<size_t>(static_cast<size_t>(model.layers()));
+  } else if (model.has_retrieval()) {
+    for (const char *name :
+         {"layer", "retrieval_layer", "first_retrieval_layer"})
+      list.push_back({name, model, true, false, LayerKind::DENSE, 0, 0});
+    list[1].retrieves = list[2].retrieves = list[2].encodes = true;
+    kindOf.resize(static_cast<size_t>(model.layers()));
+    size_t next = 2; // The first one has the encoder.
+    for (int64_t layer : model.retrieval().layers())
+      if (layer >= 0 && layer < model.layers())
+        kindOf[static_cast<size_t>(layer)] = std::exchange(next, 1);
   } else {
     list.push_back({"layer", model, true, false, LayerKind::DENSE, 0, 0});
     list.push_back(
@@ -232,6 +242,7 @@ LayerPattern::LayerPattern(const Model &model) {
     ++kind.layers;
     branches += kind.mixes();
     branches += kind.model.has_encoder(); // A decoder's attention to it.
+    branches += kind.retrieves;
     branches += kind.feedForward != LayerKind::NO_FEED_FORWARD;
   }
   for (ResolvedKind &kind : list)

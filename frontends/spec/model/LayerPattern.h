@@ -36,8 +36,10 @@ struct ResolvedKind {
   bool attention = true;
   bool stateSpace = false;
   LayerKind::FeedForward feedForward = LayerKind::DENSE;
-  int64_t layers = 0;   ///< How many there are; 0 of a kind that is not used.
-  int64_t branches = 0; ///< Residual ones of the whole model.
+  int64_t layers = 0;     ///< How many there are; 0 of a kind that is not used.
+  int64_t branches = 0;   ///< Residual ones of the whole model.
+  bool retrieves = false; ///< Has a branch that attends to neighbours,
+  bool encodes = false;   ///< and the encoder of these.
 
   bool isDense() const { return feedForward == LayerKind::DENSE; }
   bool hasExperts() const { return feedForward == LayerKind::EXPERTS; }

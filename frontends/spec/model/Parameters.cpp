@@ -6,6 +6,7 @@
 
 #include "frontends/spec/model/Parameters.h"
 
+#include "frontends/spec/model/Retrieval.h"
 #include "frontends/spec/model/Sizes.h"
 #include "frontends/spec/model/Vision.h"
 
@@ -216,6 +217,17 @@ static void addExperts(ParameterList &list, const ResolvedKind &kind) {
                 "model.moe.shared_expert_gate");
 }
 
+/// The encoder of neighbours, in the layer that has it.
+static void addRetriever(ParameterList &list, const Spec &spec,
+                         const Model &model) {
+  for (int64_t i = 0; i < model.retrieval().encoder_layers(); ++i)
+    for (Parameter &parameter :
+         layerParameters(spec, retrieverKind(model, i))) {
+      parameter.name = retrieverPrefix + layerName(i, parameter.name);
+      list.list.push_back(std::move(parameter));
+    }
+}
+
 std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,
                                                      const ResolvedKind &kind) {
   ParameterList list(spec, kind.model);
@@ -228,10 +240,12 @@ std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,
   if (kind.attention) {
     norms("attention");
     addAttention(list, kind);
-    if (kind.model.has_encoder()) {
+    if (kind.model.has_encoder() || kind.retrieves) {
       norms("cross_attention");
       addAttention(list, kind, "cross_attention");
     }
+    if (kind.encodes)
+      addRetriever(list, spec, kind.model);
   }
   if (kind.stateSpace) {
     norms("mixer");

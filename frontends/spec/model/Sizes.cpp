@@ -6,6 +6,8 @@
 
 #include "frontends/spec/model/Sizes.h"
 
+#include "frontends/spec/model/Retrieval.h"
+
 #include "frontends/spec/model/LayerPattern.h"
 #include "frontends/spec/model/PlanMessage.h"
 #include "frontends/spec/model/Vision.h"
@@ -244,6 +246,20 @@ static CheckedSize encoderSize(const Model &model) {
   return total;
 }
 
+/// The attention of layers to neighbours, and the encoder of these.
+static CheckedSize retrievalSize(const Model &model) {
+  CheckedSize total = 0;
+  for (const ResolvedKind &kind : LayerPattern(model).kinds())
+    if (kind.retrieves)
+      total = total + mixerSize(kind) * kind.layers;
+  for (int64_t i = 0; i < model.retrieval().encoder_layers(); ++i) {
+    ResolvedKind kind = retrieverKind(model, i);
+    total = total + mixerSize(kind) * (kind.retrieves ? 2 : 1) +
+            feedForwardSize(kind);
+  }
+  return total;
+}
+
 /// A vision tower and the projector.
 static CheckedSize visionSize(const Model &model) {
   const Vision &vision = model.vision();
@@ -265,6 +281,8 @@ CheckedSize hocket::spec::parameterCount(const Model &model) {
     total = total + visionSize(model);
   if (model.has_encoder())
     total = total + encoderSize(model);
+  if (model.has_retrieval())
+    total = total + retrievalSize(model);
   for (const ResolvedKind &kind : LayerPattern(model).kinds())
     total = total + (mixerSize(kind) + feedForwardSize(kind)) * kind.layers;
   CheckedSize table = paddedVocabSize(model) * hidden;

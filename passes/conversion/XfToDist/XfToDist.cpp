@@ -116,12 +116,13 @@ private:
     balance(longest / rounds, rounds, meshOp);
   }
 
-  /// Whether there is an encoder's sequence too, of a length of its own.
+  /// Whether there is another sequence too, of a length of its own: that of an
+  /// encoder, or what was retrieved for the chunks of one.
   bool hasTwoSequences() {
     return llvm::any_of(
         getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
-          return bool(
-              xf::findHostInput(function, xf::HostInput::EncoderTokens));
+          return xf::findHostInput(function, xf::HostInput::EncoderTokens) ||
+                 xf::findHostInput(function, xf::HostInput::Neighbors);
         });
   }
 

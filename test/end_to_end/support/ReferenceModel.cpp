@@ -93,6 +93,9 @@ static xf::Microbatch microbatchOf(const data::Batch &batch, double labels,
     case xf::HostInput::ImageRows:
       result.others.push_back(tensorOf(i, batch.imageRows));
       break;
+    case xf::HostInput::Neighbors:
+      result.others.push_back(tensorOf(i, batch.neighbors));
+      break;
     case xf::HostInput::SentenceLabels:
       result.others.push_back(tensorOf(i, batch.sentenceLabels));
       break;

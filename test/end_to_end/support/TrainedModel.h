@@ -83,6 +83,15 @@ inline void addImages(data::Batch &batch, uint64_t images, uint64_t rows,
   }
 }
 
+/// Gives each sequence of `batch` so many tokens of neighbours.
+inline void addNeighbors(data::Batch &batch, uint64_t tokens,
+                         uint64_t vocabulary) {
+  uint64_t sequences = batch.tokens.size() / batch.sequenceLength;
+  for (uint64_t i = 0; i < sequences * tokens; ++i)
+    batch.neighbors.push_back(
+        int32_t((7 * i + i / 5 + uint64_t(batch.tokens[0])) % vocabulary));
+}
+
 /// The labels of a step that count.
 inline uint64_t labelsOf(const std::vector<data::Batch> &batches) {
   uint64_t labels = 0;
