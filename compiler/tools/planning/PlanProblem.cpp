@@ -11,6 +11,7 @@
 #include "frontends/spec/model/Frozen.h"
 #include "frontends/spec/model/LayerPattern.h"
 #include "frontends/spec/model/PlanMessage.h"
+#include "frontends/spec/model/Retrieval.h"
 #include "frontends/spec/model/Sizes.h"
 #include "frontends/spec/text/SpecText.h"
 
@@ -96,7 +97,9 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   }
   for (int64_t layer = 0; layer < from.layers(); ++layer) {
     planning::LayerKind kind = pricedKind(pattern[layer]);
-    kind.crosses = from.has_encoder();
+    kind.crosses = from.has_encoder() || pattern[layer].retrieves;
+    if (pattern[layer].encodes)
+      kind.encodes = from.retrieval().encoder_layers();
     model.addLayers(kind);
   }
   return model;
@@ -114,6 +117,14 @@ hocket::planProblem(const spec::Spec &spec,
   const spec::Training &training = spec.training();
   problem.step.sequence = training.sequence_length();
   problem.step.encoderSequence = training.encoder_sequence_length();
+  if (spec.model().has_retrieval()) {
+    const spec::Retrieval &retrieval = spec.model().retrieval();
+    problem.step.chunk = retrieval.chunk_length();
+    problem.step.retrieved = retrieval.retrieved_length();
+    problem.step.neighborTokens = spec::neighborTokens(spec);
+    problem.step.neighborSpan =
+        retrieval.neighbors() * retrieval.retrieved_length();
+  }
   problem.step.globalBatch = training.global_batch_size();
   problem.step.smallerBatches = spec::planSizes(spec).smallerBatches;
   problem.step.elementBits = training.precision() == spec::Training::FP32 ? 32

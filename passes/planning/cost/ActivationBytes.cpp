@@ -127,7 +127,7 @@ double ActivationBytes::crossAttention() const {
   double rows = whole * double(model.hidden) * (2 * element + mask());
   double q = double(model.heads * model.headDim) / tp;
   return rows +
-         tokens * element * (2 * q + step.encoderShare() * 2 * keysOfToken());
+         tokens * element * (2 * q + step.crossShare() * 2 * keysOfToken());
 }
 
 /// The norm's and the first GEMM's input, a mask; what the activation reads
@@ -229,7 +229,12 @@ double ActivationBytes::furtherNorms(const LayerKind &kind,
 }
 
 double ActivationBytes::kept(const LayerKind &kind, Recompute recompute) const {
-  return step.shareOf(kind) * keptOfTokens(kind, recompute);
+  double bytes = step.shareOf(kind) * keptOfTokens(kind, recompute);
+  if (kind.encodes > 0 && recompute == Recompute::Full) // What it encodes.
+    return bytes + step.crossShare() * whole * double(model.hidden) * element;
+  return bytes + ofRetriever(kind, [&](auto &inside, const LayerKind &layer) {
+           return inside.kept(layer, recompute);
+         });
 }
 
 double ActivationBytes::keptOfTokens(const LayerKind &kind,
@@ -304,7 +309,7 @@ int64_t ActivationBytes::ofLayers(std::span<const int64_t> layers) const {
     crosses |= kind.crosses;
     return kept(kind, plan.recompute);
   });
-  double encoded = whole * double(model.hidden) * element * step.encoderShare();
+  double encoded = whole * double(model.hidden) * element * step.crossShare();
   return std::llround(sum + (crosses ? encoded : 0));
 }
 
@@ -320,59 +325,70 @@ int64_t ActivationBytes::ofWeightInputs(std::span<const int64_t> layers) const {
 
 int64_t ActivationBytes::ofInputsAgain(std::span<const int64_t> layers) const {
   return std::llround(sumOf(layers, [&](auto &kind) {
-    return step.shareOf(kind) * inputsAgain(kind);
+    return step.shareOf(kind) * inputsAgain(kind) +
+           ofRetriever(kind, [&](auto &inside, const LayerKind &layer) {
+             return inside.inputsAgain(layer);
+           });
   }));
 }
 
 /// The inputs of GEMMs: norms, attention's result or a scan's, the
 /// activation's.
 int64_t ActivationBytes::weightInputs(std::span<const int64_t> layers) const {
+  double sum = sumOf(
+      layers, [&](const LayerKind &kind) { return weightInputsOf(kind); });
+  return std::llround(element * sum);
+}
+
+double ActivationBytes::weightInputsOf(const LayerKind &kind) const {
   double q = double(model.heads * model.headDim) / tp;
   double inner = double(model.stateSpace.inner()) / tp;
-  double sum = sumOf(layers, [&](const LayerKind &kind) {
-    double norms = model.oneNorm && hasTwoBranches(kind) ? 1 : blocksOf(kind);
-    double blocks = kind.attention + (kind.crosses ? 1 : 0);
-    double mixers = blocks * (tokens * q) + kind.stateSpace * (tokens * inner);
-    double own = norms * whole * double(model.hidden) + mixers;
-    if (!kind.experts)
-      return step.shareOf(kind) * (own + tokens * double(kind.ffn) / tp);
-    double routed =
-        held * (double(model.hidden) + double(model.expertFfn) / expertTp) +
-        tokens * double(model.sharedFfn) / tp;
-    return own + routed;
+  double norms = model.oneNorm && hasTwoBranches(kind) ? 1 : blocksOf(kind);
+  double blocks = kind.attention + (kind.crosses ? 1 : 0);
+  double mixers = blocks * (tokens * q) + kind.stateSpace * (tokens * inner);
+  double own = norms * whole * double(model.hidden) + mixers;
+  double inside = ofRetriever(kind, [](auto &within, const LayerKind &layer) {
+    return within.weightInputsOf(layer);
   });
-  return std::llround(element * sum);
+  if (!kind.experts)
+    return step.shareOf(kind) * (own + tokens * double(kind.ffn) / tp) + inside;
+  double routed =
+      held * (double(model.hidden) + double(model.expertFfn) / expertTp) +
+      tokens * double(model.sharedFfn) / tp;
+  return own + routed;
 }
 
 /// Of what GEMMs make; of those that end on the stream, gathered.
 int64_t
 ActivationBytes::ofWeightGradients(std::span<const int64_t> layers) const {
-  double q = double(model.heads * model.headDim) / tp;
-  double kv = std::max(1.0, double(model.kvHeads) / tp) * double(model.headDim);
-  double wide = model.gated ? 2 : 1;
-  const StateSpace &scans = model.stateSpace;
-  double scanned =
-      scans.localChannels(plan.tp) + double(scans.inner() + scans.heads) / tp;
-  double sum =
-      element * sumOf(layers, [&](const LayerKind &kind) {
-        double own =
-            kind.attention * (tokens * (q + 2 * kv + double(model.hidden))) +
-            kind.stateSpace * (tokens * (scanned + double(model.hidden)));
-        double ffn =
-            tokens * (double(model.hidden) + wide * double(kind.ffn) / tp);
-        double routed = held * (double(model.hidden) +
-                                wide * double(model.expertFfn) / expertTp);
-        if (kind.crosses)
-          own += tokens *
-                 (q + step.encoderShare() * 2 * kv + double(model.hidden));
-        return step.shareOf(kind) * (own + (kind.experts   ? routed
-                                            : kind.ffn > 0 ? ffn
-                                                           : 0));
-      });
+  double sum = element * sumOf(layers, [&](const LayerKind &kind) {
+                 return weightGradientsOf(kind);
+               });
   // What the backward pass made again lives as long.
   if (plan.recompute == Recompute::Full)
     sum += double(weightInputs(layers));
   return std::llround(sum) + ofInputsAgain(layers);
+}
+
+double ActivationBytes::weightGradientsOf(const LayerKind &kind) const {
+  double q = double(model.heads * model.headDim) / tp, kv = keysOfToken();
+  double wide = model.gated ? 2 : 1, row = double(model.hidden);
+  const StateSpace &scans = model.stateSpace;
+  double scanned =
+      scans.localChannels(plan.tp) + double(scans.inner() + scans.heads) / tp;
+  double own = kind.attention * (tokens * (q + 2 * kv + row)) +
+               kind.stateSpace * (tokens * (scanned + row));
+  double ffn = tokens * (row + wide * double(kind.ffn) / tp);
+  double routed = held * (row + wide * double(model.expertFfn) / expertTp);
+  if (kind.crosses)
+    own += tokens * (q + step.crossShare() * 2 * kv + row);
+  double inside = ofRetriever(kind, [](auto &within, const LayerKind &layer) {
+    return within.weightGradientsOf(layer);
+  });
+  return step.shareOf(kind) * (own + (kind.experts   ? routed
+                                      : kind.ffn > 0 ? ffn
+                                                     : 0)) +
+         inside;
 }
 
 int64_t ActivationBytes::ofLayerAgain(const LayerKind &kind) const {

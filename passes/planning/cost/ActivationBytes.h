@@ -103,6 +103,22 @@ private:
   double blockedInputs(const LayerKind &kind) const;
   double narrowInputs(const LayerKind &kind) const;
   int64_t weightInputs(std::span<const int64_t> layers) const;
+  /// Elements of one layer.
+  double weightInputsOf(const LayerKind &kind) const;
+  double weightGradientsOf(const LayerKind &kind) const;
+  /// `of(bytes, layer)` for each layer of the encoder inside one of `kind`,
+  /// with the bytes of its own sequence.
+  template <typename Of>
+  double ofRetriever(const LayerKind &kind, Of of) const {
+    if (kind.encodes == 0)
+      return 0;
+    const StepShape own = stepOfRetriever(step);
+    const ActivationBytes inside(model, own, plan, fused, compiled);
+    double sum = 0;
+    for (int64_t layer = 0; layer < kind.encodes; ++layer)
+      sum += of(inside, kindOfRetriever(step, kind, layer));
+    return sum;
+  }
   /// Blocks of a layer, each with a norm of its own.
   static double blocksOf(const LayerKind &kind) {
     return kind.attention + kind.stateSpace + (kind.crosses ? 1 : 0) +

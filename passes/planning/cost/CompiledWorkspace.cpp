@@ -26,7 +26,7 @@ CompiledWorkspace::CompiledWorkspace(const CostProblem &problem,
                     ? bytes[1] * double(model.hidden) * model.headColumns()
                     : embedding),
       streams(streamsBetweenStages(model, problem.step, plan)),
-      encoderShare(problem.step.encoderShare()),
+      crossShare(problem.step.crossShare()),
       splits(splitsWeight(plan.scheduleName())) {}
 
 int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
@@ -156,9 +156,11 @@ double CompiledWorkspace::insideOf(const LayerKind &kind) const {
   double again = splits ? 0 : double(activations.ofLayerAgain(kind));
   double routed = activations.ofRoutedBackward(kind);
   double row = activations.ofStream(kind);
+  if (kind.encodes > 0) // Its rows are those of neighbours, inside it.
+    row = std::max(row, crossShare * row);
   double inside = std::max(rows * row, 1.5 * row + routed);
-  if (kind.crosses) // The gradient of what the encoder made, and its sum.
-    inside += 2 * encoderShare * stream;
+  if (kind.crosses) // The gradient of what was encoded, and its sum.
+    inside += 2 * crossShare * stream;
   return inside + again + activations.ofWidened(kind);
 }
 

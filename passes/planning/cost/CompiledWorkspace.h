@@ -106,7 +106,7 @@ private:
   double stream, shard, embedding;
   double headTable; ///< What the head multiplies with, on a tensor rank.
   std::vector<double> streams; ///< Between stages (streamsBetweenStages).
-  double encoderShare;         ///< Of the decoder's tokens.
+  double crossShare;           ///< Tokens that a layer attends to besides.
   bool splits;
 };
 

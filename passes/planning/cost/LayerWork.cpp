@@ -59,7 +59,7 @@ private:
   void fusedAttention(double span, double share, bool isWhole);
   void contextCollective(double keys);
   double keys() const; ///< Of a token, or its values, on the rank.
-  double encoderTokens() const { return tokens * step.encoderShare(); }
+  double crossTokens() const { return tokens * step.crossShare(); }
   void expertCollective(double seconds);
   double heldRows() const;
 };
@@ -192,7 +192,7 @@ double LayerPricer::keys() const {
 }
 
 void LayerPricer::crossAttention() {
-  auto span = double(step.encoderSequence);
+  auto span = double(step.crossSpan());
   if (times.software().attention() == 0)
     return unfusedAttention(span);
   fusedAttention(span, 1, /*isWhole=*/true);
@@ -201,15 +201,15 @@ void LayerPricer::crossAttention() {
 void LayerPricer::crossBlock(bool ends) {
   double q = double(model.heads * model.headDim) / tp;
   gemm({tokens, q, hidden});
-  gemm({encoderTokens(), 2 * keys(), hidden});
-  contextCollective(encoderTokens());
+  gemm({crossTokens(), 2 * keys(), hidden});
+  contextCollective(crossTokens());
   crossAttention();
   if (ends) {
     gemm({tokens, hidden, q});
     tensorCollective();
   }
   double row = element * whole * hidden;
-  double heads = element * (tokens * q + encoderTokens() * 2 * keys());
+  double heads = element * (tokens * q + crossTokens() * 2 * keys());
   moved(5.5 * row + 2 * heads, 8 * row + 2 * heads, 5);
   resultNorm();
 }
@@ -451,6 +451,9 @@ PassWork planning::layerWork(const ModelShape &model, const StepShape &all,
     pricer.denseBlock(double(kind.ffn));
   PassWork work = mixers(model, step, plan, kind, times, compiled);
   work += pricer.result();
+  for (int64_t layer = 0; layer < kind.encodes; ++layer)
+    work += layerWork(model, stepOfRetriever(all), plan,
+                      kindOfRetriever(all, kind, layer), times, compiled);
   if (plan.recompute == Recompute::Full)
     work.again = work.forward;
   return work;
@@ -470,6 +473,9 @@ Work planning::neededAgainWork(const ModelShape &model, const StepShape &all,
   Work work = pricer.result().forward;
   if (kind.stateSpace > 0)
     work += stateSpaceAgainWork(model, step, plan, times, kind.ffn > 0);
+  for (int64_t layer = 0; layer < kind.encodes; ++layer)
+    work += neededAgainWork(model, stepOfRetriever(all), plan,
+                            kindOfRetriever(all, kind, layer), times);
   return work;
 }
 
@@ -500,6 +506,10 @@ Work planning::modulesWork(const ModelShape &model, const StepShape &all,
     experts.expertBlock();
     work += experts.result().forward;
   }
+  for (int64_t layer = 0; layer < kind.encodes; ++layer)
+    work += modulesWork(model, stepOfRetriever(all), plan,
+                        kindOfRetriever(all, kind, layer), times, modules,
+                        compiled);
   return work;
 }
 

@@ -84,7 +84,10 @@ double ModelShape::sharedParameters(const LayerKind &kind) const {
   double mlp = kind.experts ? h * double(sharedFfn) * double(matrices()) +
                                   h * double(experts) + latentParameters(*this)
                             : h * double(kind.ffn) * double(matrices());
-  return mixers + mlp + norms;
+  double inside = 0;
+  for (int64_t layer = 0; layer < kind.encodes; ++layer)
+    inside += sharedParameters(kindOfRetriever({}, kind, layer));
+  return mixers + mlp + norms + inside;
 }
 
 double ModelShape::expertParameters() const {
@@ -115,6 +118,25 @@ double ModelShape::parameters() const {
     sum += double(kinds.layersOf(kind)) * each;
   }
   return sum;
+}
+
+StepShape planning::stepOfRetriever(const StepShape &step) {
+  StepShape own = step;
+  own.sequence = own.encoderSequence = step.neighborTokens;
+  own.neighborTokens = step.sequence;
+  own.neighborSpan = step.chunk;
+  return own;
+}
+
+LayerKind planning::kindOfRetriever(const StepShape &step,
+                                    const LayerKind &kind, int64_t layer) {
+  LayerKind own;
+  own.ffn = kind.ffn;
+  own.encoder = true;
+  own.window = step.retrieved; // A neighbour sees itself.
+  own.windowShare = 1;
+  own.crosses = layer == 0;
+  return own;
 }
 
 void ModelShape::addLayers(const LayerKind &kind, int64_t count) {
@@ -198,34 +220,55 @@ static double gemmParameters(const ModelShape &model, const LayerKind &kind) {
          (kind.experts ? experts : f * h * double(kind.ffn));
 }
 
+namespace {
+/// Of a token: numbers that it is multiplied with, tokens that it sees, and
+/// layers that scan.
+struct TokenWork {
+  double gemms = 0, scores = 0, scans = 0;
+
+  void add(const TokenWork &other, double times) {
+    gemms += times * other.gemms;
+    scores += times * other.scores;
+    scans += times * other.scans;
+  }
+};
+} // namespace
+
+/// Of a token of `step.sequence`, what one layer takes.
+static TokenWork workOf(const ModelShape &model, const StepShape &step,
+                        const LayerKind &kind, double square) {
+  double share = step.shareOf(kind);
+  // An encoder's tokens see all of its square, which others' causal half is
+  // counted in.
+  double all = kind.encoder ? 12 / square : 1;
+  TokenWork work{share * gemmParameters(model, kind),
+                 all * share * kind.attention * meanSpan(kind, step),
+                 kind.stateSpace};
+  if (kind.crosses) {
+    double keys = crossKeyParameters(model);
+    work.gemms += model.attentionParameters() - keys + step.crossShare() * keys;
+    work.scores += 12 / square * double(step.crossSpan());
+  }
+  const StepShape inside = stepOfRetriever(step);
+  for (int64_t layer = 0; layer < kind.encodes; ++layer)
+    work.add(workOf(model, inside, kindOfRetriever(step, kind, layer), square),
+             step.crossShare());
+  return work;
+}
+
 static double flops(const ModelShape &model, const StepShape &step,
                     double square) {
   double h = double(model.hidden), tokens = step.tokens();
   double predicted = double(model.predicted);
-  double gemms =
-      predicted * 2 * h * h + (1 + predicted) * h * model.headColumns();
-  double scores = 0, scan = 0;
+  TokenWork work{predicted * 2 * h * h +
+                 (1 + predicted) * h * model.headColumns()};
   LayerKinds kinds(model);
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    const LayerKind &kind = kinds[i];
-    double layers = double(kinds.layersOf(i)), share = step.shareOf(kind);
-    gemms += layers * share * gemmParameters(model, kind);
-    // An encoder's tokens see all of its square, which others' causal half is
-    // counted in.
-    double all = kind.encoder ? 12 / square : 1;
-    scores += all * layers * share * kind.attention * meanSpan(kind, step);
-    scan += layers * kind.stateSpace;
-    if (!kind.crosses)
-      continue;
-    double keys = crossKeyParameters(model);
-    gemms += layers *
-             (model.attentionParameters() - keys + step.encoderShare() * keys);
-    scores += 12 / square * layers * double(step.encoderSequence);
-  }
+  for (size_t i = 0; i < kinds.size(); ++i)
+    work.add(workOf(model, step, kinds[i], square), double(kinds.layersOf(i)));
   const StateSpace &scans = model.stateSpace;
-  return (4 + 2 * step.trained()) * tokens * gemms +
-         square * tokens * scores * model.scoreWidth() +
-         3 * kModelScanFlops * tokens * scan *
+  return (4 + 2 * step.trained()) * tokens * work.gemms +
+         square * tokens * work.scores * model.scoreWidth() +
+         3 * kModelScanFlops * tokens * work.scans *
              double(scans.inner() * scans.state);
 }
 
@@ -254,9 +297,19 @@ Status planning::checkShapes(const ModelShape &model, const StepShape &step) {
                            "most all of them");
   if (model.heads % model.kvHeads != 0)
     return invalidArgument("key/value heads divide the query heads");
-  bool isEncoder = std::ranges::any_of(model.kinds, [](const LayerKind &kind) {
-    return kind.encoder || kind.crosses;
+  bool retrieves = step.neighborTokens > 0;
+  bool isEncoder = std::ranges::any_of(model.kinds, [&](const LayerKind &kind) {
+    return kind.encoder || (kind.crosses && !retrieves);
   });
+  if (retrieves &&
+      (std::min({step.chunk, step.retrieved, step.neighborSpan}) < 1 ||
+       std::max({step.chunk, step.retrieved, step.neighborSpan,
+                 step.neighborTokens}) > most))
+    return invalidArgument("chunks and their neighbours have 1 to 2^31 tokens");
+  if (!retrieves && std::ranges::any_of(model.kinds, [](const LayerKind &kind) {
+        return kind.encodes > 0;
+      }))
+    return invalidArgument("a layer encodes neighbours, and there are none");
   if (step.encoderSequence < 0 || step.encoderSequence > most ||
       isEncoder != (step.encoderSequence > 0))
     return invalidArgument("an encoder's layers, and those that attend to it, "

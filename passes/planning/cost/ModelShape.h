@@ -85,7 +85,9 @@ struct LayerKind {
   /// Of an encoder: its tokens are StepShape::encoderSequence, each of which
   /// sees all. The encoder's layers come first.
   bool encoder = false;
-  bool crosses = false; ///< A block more attends to what the encoder made.
+  /// A block more attends to what the encoder made, or to what was retrieved.
+  bool crosses = false;
+  int64_t encodes = 0; ///< Layers of the encoder of that which it has inside.
 
   bool hasFeedForward() const { return experts || ffn > 0; }
   bool operator==(const LayerKind &) const = default;
@@ -236,6 +238,11 @@ struct StepShape {
   int64_t block = 0;
   /// Of an encoder before the decoder, whose tokens `sequence` are; 0: none.
   int64_t encoderSequence = 0;
+  /// Where layers attend to what was retrieved: tokens of a sequence's chunks
+  /// and of their neighbours, all neighbours of a sequence together, and those
+  /// that one token attends to. 0: nothing is retrieved.
+  int64_t chunk = 0, retrieved = 0;
+  int64_t neighborTokens = 0, neighborSpan = 0;
 
   double trained() const { return double(trainedPerMillion) / 1e6; }
   double tokens() const { return double(sequence) * double(globalBatch); }
@@ -247,10 +254,24 @@ struct StepShape {
   double shareOf(const LayerKind &kind) const {
     return double(sequenceOf(kind)) / double(sequence);
   }
-  double encoderShare() const {
-    return double(encoderSequence) / double(sequence);
+  /// Tokens that layers attend to which cross, as a share of `sequence`, and
+  /// how many of these a token sees.
+  double crossShare() const {
+    return double(neighborTokens > 0 ? neighborTokens : encoderSequence) /
+           double(sequence);
+  }
+  int64_t crossSpan() const {
+    return neighborTokens > 0 ? neighborSpan : encoderSequence;
   }
 };
+
+/// A step of the encoder inside a layer of `step`: neighbours are its sequence,
+/// and its first layer attends to chunks.
+StepShape stepOfRetriever(const StepShape &step);
+
+/// Layer `layer` of that encoder, which is inside a layer of `kind`.
+LayerKind kindOfRetriever(const StepShape &step, const LayerKind &kind,
+                          int64_t layer);
 
 /// FLOPs that the mathematics asks for, forward and backward, causal attention
 /// counted once (half of the square); of weights that are not trained 4 in

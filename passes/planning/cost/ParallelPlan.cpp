@@ -60,12 +60,22 @@ std::vector<double> planning::streamsBetweenStages(const ModelShape &model,
                                                    const StepShape &step,
                                                    const ParallelPlan &plan) {
   std::vector<double> streams;
-  int64_t encoder = LayerKinds(model).encoderLayers(), end = 0;
+  LayerKinds kinds(model);
+  int64_t encoder = kinds.encoderLayers(), end = 0;
+  // What is encoded goes from where it is made, or from the beginning, to the
+  // last layer that attends to it.
+  int64_t made = encoder > 0 ? 0 : model.layers, last = -1;
+  for (int64_t layer = 0; layer < model.layers; ++layer) {
+    const LayerKind &kind = kinds[kinds.kindOf(layer)];
+    made = kind.encodes > 0 ? std::min(made, layer) : made;
+    last = kind.crosses ? layer : last;
+  }
   std::vector<int64_t> layers = layersOf(plan, model);
   for (int64_t stage = 0; stage + 1 < plan.stages(); ++stage) {
     end += layers[size_t(stage)];
     double own = encoder == 0 || end > encoder ? 1 : 0;
-    streams.push_back(own + (encoder > 0 ? step.encoderShare() : 0));
+    bool crosses = made < end && end <= last;
+    streams.push_back(own + (crosses ? step.crossShare() : 0));
   }
   return streams;
 }

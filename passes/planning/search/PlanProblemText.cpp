@@ -55,6 +55,10 @@ std::vector<WholeLine> sizesOf(PlanProblem &problem) {
           {"convolution", 1, mostSize, &model.stateSpace.convolution},
           {"sequence", 1, mostSize, &step.sequence},
           {"encoder-sequence", 0, mostSize, &step.encoderSequence},
+          {"chunk", 0, mostSize, &step.chunk},
+          {"retrieved", 0, mostSize, &step.retrieved},
+          {"neighbor-tokens", 0, mostSize, &step.neighborTokens},
+          {"neighbor-span", 0, mostSize, &step.neighborSpan},
           {"batch", 1, mostSize, &step.globalBatch},
           {"bits", 8, 32, &step.elementBits},
           {"trained-per-million", 0, 1'000'000, &step.trainedPerMillion},
@@ -92,18 +96,20 @@ std::vector<Flag> flagsOf(PlanProblem &problem) {
 
 /// "next-layers 3 0 1 0 0 0": so many layers of a kind, behind those before. A
 /// seventh number is 1 for those of an encoder, and 2 for those that attend to
-/// it.
+/// it, or to neighbours; an eighth is how many layers encode these inside.
 Status readLayers(const TextLines &lines, const TextLine &line,
                   ModelShape &model) {
-  constexpr int64_t most[] = {mostLayers, 1, 1, mostSize, mostSize, 1, 2};
+  constexpr int64_t most[] = {mostLayers, 1, 1, mostSize,
+                              mostSize,   1, 2, mostLayers};
   HOCKET_RETURN_IF_ERROR(
-      lines.expectWords(line, std::size(most), std::size(most) + 1));
+      lines.expectWords(line, std::size(most) - 1, std::size(most) + 1));
   int64_t numbers[std::size(most)] = {};
   for (size_t i = 0; i + 1 < line.size(); ++i) {
     HOCKET_ASSIGN_OR_RETURN(numbers[i],
                             lines.whole(line[i + 1], i == 0 ? 1 : 0, most[i]));
   }
-  auto [count, attention, stateSpace, window, ffn, experts, stack] = numbers;
+  auto [count, attention, stateSpace, window, ffn, experts, stack, encodes] =
+      numbers;
   LayerKind kind;
   kind.attention = double(attention);
   kind.stateSpace = double(stateSpace);
@@ -113,6 +119,7 @@ Status readLayers(const TextLines &lines, const TextLine &line,
   kind.experts = experts == 1;
   kind.encoder = stack == 1;
   kind.crosses = stack == 2;
+  kind.encodes = encodes;
   if (int64_t(model.kindOf.size()) + count > mostLayers)
     return lines.errorAt(line[1], "there are more layers than 2^20");
   model.addLayers(kind, count);
@@ -132,6 +139,8 @@ std::string writeLayers(const ModelShape &model) {
       text += " " + std::to_string(number);
     if (kind.encoder || kind.crosses)
       text += kind.encoder ? " 1" : " 2";
+    if (kind.encodes > 0)
+      text += " " + std::to_string(kind.encodes);
     text += "\n";
   }
   return text;

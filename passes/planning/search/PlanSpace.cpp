@@ -86,11 +86,13 @@ void RoughPlans::addAxes(int64_t pp, int64_t tp, int64_t cp) {
   plan.cp = cp;
   plan.dp = problem.devices / (pp * tp * cp);
   bool shares = step.sequence % cp == 0 && step.encoderSequence % cp == 0 &&
+                step.neighborTokens % cp == 0 &&
                 (cp == 1 || step.sequence / cp >= leastContextTokens);
   if (!shares || batchUnit(step) % plan.dp != 0)
     return;
   plan.sequenceParallel = tp > 1 && step.sequence % (cp * tp) == 0 &&
-                          step.encoderSequence % (cp * tp) == 0;
+                          step.encoderSequence % (cp * tp) == 0 &&
+                          step.neighborTokens % (cp * tp) == 0;
   PlanSizes sizes = planSizes(problem.model, step);
   if (sizes.stateHeads > 0 && !brokenRules(plan, sizes).empty())
     return; // Whose heads and groups are not shared out so.
