@@ -232,6 +232,37 @@ Status SettingsReader::readPositions() {
   return okStatus();
 }
 
+/// A neighbour is a chunk that was found and those behind it.
+Status SettingsReader::readRetrieval() {
+  if (!flag("retro_add_retriever"))
+    return okStatus();
+  spec::Retrieval &retrieval = *model().mutable_retrieval();
+  struct {
+    const char *name;
+    const char *path;
+  } sizes[] = {{"retro_encoder_layers", "encoder_layers"},
+               {"retro_num_neighbors", "neighbors"},
+               {"retro_gpt_chunk_length", "chunk_length"}},
+    shares[] = {
+        {"retro_encoder_hidden_dropout", "encoder_dropout"},
+        {"retro_encoder_attention_dropout", "encoder_attention_dropout"}};
+  const std::string within = "model.retrieval.";
+  for (const auto &row : sizes)
+    if (isSet(row.name))
+      HOCKET_RETURN_IF_ERROR(assignSize(row.name, within + row.path));
+  for (const auto &row : shares)
+    if (find(row.name))
+      HOCKET_RETURN_IF_ERROR(assignReal(row.name, within + row.path));
+  const char *chunks = "retro_num_retrieved_chunks";
+  HOCKET_ASSIGN_OR_RETURN(uint64_t count, sizeSetting(from, chunks, 2));
+  if (count < 1 || count > 1 << 20)
+    return error(chunks, "is no number of chunks");
+  int64_t chunk = retrieval.chunk_length();
+  if (chunk >= 1 && chunk <= 1 << 20) // Else an error of the specification.
+    retrieval.set_retrieved_length(static_cast<int64_t>(count) * chunk);
+  return okStatus();
+}
+
 StatusOr<LoadedSpec> SettingsReader::read() {
   HOCKET_RETURN_IF_ERROR(refuseUnsupported());
   HOCKET_RETURN_IF_ERROR(readSizes());
@@ -243,6 +274,7 @@ StatusOr<LoadedSpec> SettingsReader::read() {
                       : letters.find('E') != std::string::npos)
     HOCKET_RETURN_IF_ERROR(readExperts());
   HOCKET_RETURN_IF_ERROR(readDifferences());
+  HOCKET_RETURN_IF_ERROR(readRetrieval());
   return std::move(loaded);
 }
 

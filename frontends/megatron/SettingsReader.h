@@ -50,6 +50,8 @@ private:
   StatusOr<std::vector<bool>> marks(const std::string &name, bool absent,
                                     int64_t first) const;
   Status readDifferences();
+  /// Of Retro, whose layers attend to neighbours.
+  Status readRetrieval();
 
   spec::Model &model() { return *loaded.spec.mutable_model(); }
   spec::Moe &moe() { return *model().mutable_moe(); }

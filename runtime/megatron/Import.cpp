@@ -72,7 +72,7 @@ static constexpr NameRow kWhole[] = {
     {"mixer.conv_c.bias", "mixer.conv1d.bias.C"},
 };
 
-/// Up to ".weight" or ".bias". What is taken of qkv and of fc1 is said below.
+/// Up to ".weight" or ".bias". What is taken of qkv, kv and fc1 is said below.
 static constexpr NameRow kInLayer[] = {
     {"attention_norm", "input_layernorm"},
     {"attention.q", "self_attention.linear_qkv"},
@@ -81,6 +81,11 @@ static constexpr NameRow kInLayer[] = {
     {"attention.o", "self_attention.linear_proj"},
     {"attention.q_norm", "self_attention.q_layernorm"},
     {"attention.k_norm", "self_attention.k_layernorm"},
+    {"cross_attention_norm", "pre_cross_attn_layernorm"},
+    {"cross_attention.q", "cross_attention.attn.linear_q"},
+    {"cross_attention.k", "cross_attention.attn.linear_kv"},
+    {"cross_attention.v", "cross_attention.attn.linear_kv"},
+    {"cross_attention.o", "cross_attention.attn.linear_proj"},
     {"mlp_norm", "pre_mlp_layernorm"},
     {"mlp.gate", "mlp.linear_fc1"},
     {"mlp.up", "mlp.linear_fc1"},
@@ -119,12 +124,24 @@ static void takeProjection(char which, const ModelWeights &weights,
     source.taken.push_back({i * group + rows.first, rows.count});
 }
 
+/// Of linear_kv, which has a key and a value for each head, one of the two.
+static void takeOfBoth(char which, const ModelWeights &weights,
+                       Source &source) {
+  uint64_t rows = weights.headDim;
+  source.rows = 2 * weights.kvHeads * rows;
+  source.taken.clear();
+  for (uint64_t i = 0; i < weights.kvHeads; ++i)
+    source.taken.push_back({(2 * i + (which == 'v')) * rows, rows});
+}
+
 static void takeWithinLayer(std::string_view module,
                             const ModelWeights &weights, Source &source) {
   uint64_t rows = source.rows;
   if (module == "attention.q" || module == "attention.k" ||
       module == "attention.v")
     takeProjection(module.back(), weights, source);
+  if (module == "cross_attention.k" || module == "cross_attention.v")
+    takeOfBoth(module.back(), weights, source);
   bool isGate = module.ends_with(".gate"), isUp = module.ends_with(".up");
   if (weights.gated && (isGate || isUp)) {
     source.rows = 2 * rows;
@@ -154,6 +171,13 @@ static StatusOr<Source> sourceOf(const TensorSpec &ours, uint64_t expert,
   std::string_view module =
       begin < end ? name.substr(begin + 1, end - begin - 1) : "";
   std::string layer = "decoder." + std::string(name.substr(0, begin + 1));
+  // An encoder's layer within, by the same name here and there.
+  constexpr std::string_view within = "cross_attention.encoder.layers.";
+  if (module.starts_with(within)) {
+    size_t length = module.find('.', within.size()) + 1;
+    layer += module.substr(0, length);
+    module.remove_prefix(length);
+  }
   if (const NameRow *row = find(kWhole, name.substr(begin + 1))) {
     source.theirs = layer + std::string(row->theirs);
     return source;

@@ -24,6 +24,9 @@
 ///   decoder.layers.{i}.mixer.conv1d.{weight,bias}.{x,B,C}
 ///   decoder.layers.{i}.mixer.{A_log,dt_bias,D}
 ///   decoder.layers.{i}.mixer.{norm,out_proj}.weight
+///   decoder.layers.{i}.pre_cross_attn_layernorm.{weight,bias}
+///   decoder.layers.{i}.cross_attention.attn.linear_{q,kv,proj}.{weight,bias}
+///   decoder.layers.{i}.cross_attention.encoder.layers.0.*   as of a layer
 ///   decoder.final_layernorm.{weight,bias}
 ///   output_layer.weight
 ///

@@ -44,7 +44,13 @@ static constexpr Rename kLayerNames[] = {
     {"input_norm.", "input_layernorm."},
     {"post_attention_layernorm.", "pre_mlp_layernorm."},
     {"post_attention_norm.", "pre_mlp_layernorm."},
+    // Retro's encoder has a module around this norm.
+    {"pre_mlp_layernorm.norm.", "pre_mlp_layernorm."},
 };
+
+/// Within a layer, where Retro has an encoder of layers of its own.
+static constexpr std::string_view kRetriever =
+    "cross_attention.encoder.layers.";
 
 /// Beginnings of what is beside the weights.
 static constexpr std::string_view kOthers[] = {"optimizer",
@@ -128,6 +134,11 @@ std::optional<WeightName> megatron::parseWeightName(const std::string &name) {
   }
   result.pattern = "decoder.layers.{i}.";
   result.layer = takeIndex(rest);
+  if (take(rest, kRetriever)) {
+    std::optional<uint64_t> layer = takeIndex(rest);
+    result.pattern +=
+        std::string(kRetriever) + (layer ? std::to_string(*layer) + "." : "");
+  }
   std::string within(rest);
   for (const Rename &rename : kLayerNames)
     renameFirst(within, rename);
@@ -156,8 +167,12 @@ bool WeightName::isDepthwise() const {
 
 Split megatron::splitOf(const std::string &pattern) {
   constexpr std::string_view rows[] = {"embedding.word_embeddings.",
-                                       "output_layer.", ".linear_qkv.",
-                                       ".linear_fc1.", ".mixer."};
+                                       "output_layer.",
+                                       ".linear_qkv.",
+                                       ".linear_fc1.",
+                                       ".mixer.",
+                                       ".attn.linear_q.",
+                                       ".attn.linear_kv."};
   constexpr std::string_view columns[] = {
       ".linear_proj.weight", ".linear_fc2.weight", ".mixer.out_proj.weight"};
   auto has = [&](std::string_view part) {

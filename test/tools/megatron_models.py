@@ -33,6 +33,7 @@ class Config:
     state_dim: int = 3
     state_head_dim: int = 4
     state_groups: int = 2
+    encoder_layers: int = 0  # Of the neighbours that its sixth layer attends to.
 
     @property
     def inner(self):
@@ -79,6 +80,11 @@ class Config:
             said |= {"hybrid_layer_pattern": self.pattern, "mamba_state_dim": self.state_dim,
                      "mamba_head_dim": self.state_head_dim, "mamba_num_groups": self.state_groups,
                      "mamba_num_heads": None, "norm_epsilon": 1e-5}  # fmt: skip
+        if self.encoder_layers:
+            said |= {"retro_add_retriever": True, "retro_encoder_layers": self.encoder_layers,
+                     "retro_encoder_hidden_dropout": 0.0, "retro_encoder_attention_dropout": 0.25,
+                     "retro_num_neighbors": 3, "retro_num_retrieved_chunks": 2,
+                     "retro_gpt_chunk_length": 4}  # fmt: skip
         return argparse.Namespace(**said | more)
 
 
@@ -86,6 +92,8 @@ LLAMA = Config()
 GPT2 = Config(groups=4, learned=True, swiglu=False, bias=True, layer_norm=True, tied=True)
 MOE = Config(layers=2, qk_norm=True, experts=4, shared=6)
 HYBRID = Config(layers=6, pattern="MM*-ME", experts=4, shared=6)
+RETRO = Config(layers=6, groups=4, bias=True, layer_norm=True, encoder_layers=2)
+RETRIEVING = 5  # The layer of a model of six that attends to neighbours.
 
 
 class Matrix:
@@ -147,12 +155,12 @@ def ours(config):
             linear(f"{name}.{part}", c.ffn, c.hidden)
         linear(f"{name}.down", c.hidden, c.ffn)
 
-    def attention(layer):
-        norm(layer + "attention_norm")
-        linear(layer + "attention.q", c.heads * c.head_dim, c.hidden)
-        linear(layer + "attention.k", c.groups * c.head_dim, c.hidden)
-        linear(layer + "attention.v", c.groups * c.head_dim, c.hidden)
-        linear(layer + "attention.o", c.hidden, c.heads * c.head_dim)
+    def attention(layer, name="attention"):
+        norm(f"{layer}{name}_norm")
+        linear(f"{layer}{name}.q", c.heads * c.head_dim, c.hidden)
+        linear(f"{layer}{name}.k", c.groups * c.head_dim, c.hidden)
+        linear(f"{layer}{name}.v", c.groups * c.head_dim, c.hidden)
+        linear(f"{layer}{name}.o", c.hidden, c.heads * c.head_dim)
         if c.qk_norm:
             norm(layer + "attention.q_norm", c.head_dim)
             norm(layer + "attention.k_norm", c.head_dim)
@@ -169,9 +177,21 @@ def ours(config):
         norm(layer + "mixer.gated_norm", c.inner, bias=False)
         linear(layer + "mixer.out", c.hidden, c.inner, bias=False)
 
+    def retriever(layer):
+        attention(layer, "cross_attention")
+        for j in range(c.encoder_layers):
+            inside = f"{layer}cross_attention.encoder.layers.{j}."
+            attention(inside)
+            if j == 0:
+                attention(inside, "cross_attention")
+            norm(inside + "mlp_norm")
+            mlp(inside + "mlp")
+
     norm("final_norm")
     for i in range(c.layers):
         layer, letter = f"layers.{i}.", c.letter(i)
+        if c.encoder_layers and i == RETRIEVING:
+            retriever(layer)
         if "M" in letter:
             states(layer)
         if "*" in letter:
@@ -225,6 +245,37 @@ def theirs(config):
             result[f"{layer}mixer.conv1d.weight.{part}"] = Matrix(rows, depthwise=True)
             result[f"{layer}mixer.conv1d.bias.{part}"] = weights[conv + ".bias"]
 
+    def attention(layer, source):
+        move(layer + "input_layernorm", source + "attention_norm")
+        move(layer + "self_attention.linear_proj", source + "attention.o")
+        for end in (".weight", ".bias"):
+            if source + "attention.q" + end in weights:
+                fused = qkv(config, *(weights[f"{source}attention.{x}{end}"] for x in "qkv"))
+                result[layer + "self_attention.linear_qkv" + end] = fused
+
+    def crossing(layer, source):
+        move(layer + "pre_cross_attn_layernorm", source + "cross_attention_norm")
+        move(layer + "cross_attention.attn.linear_q", source + "cross_attention.q")
+        move(layer + "cross_attention.attn.linear_proj", source + "cross_attention.o")
+        for end in (".weight", ".bias"):
+            if source + "cross_attention.k" + end in weights:
+                both = [weights[f"{source}cross_attention.{x}{end}"] for x in "kv"]
+                d = config.head_dim
+                heads = [x.part(g * d, d) for g in range(config.groups) for x in both]
+                result[layer + "cross_attention.attn.linear_kv" + end] = join(*heads)
+
+    def retriever(layer, source):
+        crossing(layer, source)
+        for j in range(config.encoder_layers):
+            inside = f"cross_attention.encoder.layers.{j}."
+            attention(layer + inside, source + inside)
+            # The first layer has a module around this norm.
+            wraps = ".norm" if j == 0 else ""
+            move(f"{layer}{inside}pre_mlp_layernorm{wraps}", source + inside + "mlp_norm")
+            mlp(layer + inside + "mlp", source + inside + "mlp")
+            if j == 0:
+                crossing(layer + inside, source + inside)
+
     padding = Matrix([[9.0] * config.hidden] * (config.padded - config.vocabulary))
     for name, source in (("embedding.word_embeddings.weight", "embedding.weight"),
                          ("output_layer.weight", "head.weight")):  # fmt: skip
@@ -237,15 +288,12 @@ def theirs(config):
         if "M" in config.letter(i):
             state_weights(layer, source)
             continue
-        move(layer + "input_layernorm", source + "attention_norm")
+        attention(layer, source)
         move(layer + "pre_mlp_layernorm", source + "mlp_norm")
-        move(layer + "self_attention.linear_proj", source + "attention.o")
         move(layer + "self_attention.q_layernorm", source + "attention.q_norm")
         move(layer + "self_attention.k_layernorm", source + "attention.k_norm")
-        for end in (".weight", ".bias"):
-            if source + "attention.q" + end in weights:
-                fused = qkv(config, *(weights[f"{source}attention.{x}{end}"] for x in "qkv"))
-                result[layer + "self_attention.linear_qkv" + end] = fused
+        if config.encoder_layers and i == RETRIEVING:
+            retriever(layer, source)
         move(layer + "mlp.router", source + "mlp.router")
         for e in range(config.experts):
             mlp(f"{layer}mlp.experts.{e}", f"{source}mlp.experts.{e}")
@@ -263,7 +311,7 @@ def qkv(config, q, k, v):
 
 # How ranks of tensor parallelism share weights.
 BY_COLUMNS = ("linear_proj.weight", "linear_fc2.weight", "out_proj.weight")
-BY_ROWS = ("word_embeddings", "output_layer", "linear_qkv", "linear_fc1", ".mixer.")
+BY_ROWS = ("word_embeddings", "output_layer", "linear_q", "linear_kv", "linear_fc1", ".mixer.")
 
 
 def shard(config, name, whole, rank, ranks):
@@ -334,7 +382,7 @@ def stacked(config, rows=2, columns=2):
     result, count = {}, (config.layers, config.experts)
     for name, whole in theirs(config).items():
         words, lead = name.split("."), []
-        if words[1] == "layers" and not config.pattern:
+        if words[1] == "layers" and not config.pattern and not config.encoder_layers:
             lead.append((int(words[2]), count[0]))
             del words[2]
         if "experts" in words:

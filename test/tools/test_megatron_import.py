@@ -152,6 +152,8 @@ class MegatronImportTest(unittest.TestCase):
             ("hybrid", models.HYBRID, (1, 1, 1), {"rename": hybrid_names}),
             ("hybrid of ranks", models.HYBRID, (2, 3, 2), {"rename": hybrid_names}),
             ("hybrid of newer names", models.HYBRID, (2, 1, 1), {"rename": newer_names}),
+            ("retro", models.RETRO, (1, 1, 1), {}),
+            ("retro of ranks", models.RETRO, (2, 1, 1), {}),
         ):
             with self.subTest(name):
                 self.check(write_legacy(self.folder / name, config, ranks, **how), config)
@@ -163,9 +165,18 @@ class MegatronImportTest(unittest.TestCase):
             ("llama", models.LLAMA, 4, 2),
             ("moe", models.MOE, 2, 2),
             ("hybrid", models.HYBRID, 2, 2),
+            ("retro", models.RETRO, 2, 2),
         ):
             with self.subTest(name):
                 self.check(write_distributed(self.folder / name, config, rows, columns), config)
+
+    def test_neighbors(self):
+        path = self.imported(write_legacy(self.folder / "neighbors", models.RETRO))
+        said = (path.parent / "manifest.json").read_text()
+        for field in ("chunk_length: 4", "neighbors: 3", "retrieved_length: 8",
+                      "encoder_layers: 2", "encoder_attention_dropout: 0.25",
+                      "layers: 5"):  # fmt: skip
+            self.assertIn(field, said)
 
     def test_capacity_of_experts(self):
         config = models.Config(layers=2, experts=4, capacity=1.25)

@@ -29,6 +29,17 @@ TEST(NamesTest, OneNameForEachWeight) {
        "decoder.layers.3.mlp.experts.5.linear_fc1.weight"},
       {"decoder.layers.3.mlp.experts.experts.5.linear_fc1.weight",
        "decoder.layers.3.mlp.experts.5.linear_fc1.weight"},
+      // Retro's encoder of neighbours.
+      {"decoder.layers.3.cross_attention.encoder.layers.0.pre_mlp_layernorm."
+       "norm.weight",
+       "decoder.layers.3.cross_attention.encoder.layers.0.pre_mlp_layernorm."
+       "weight"},
+      {"decoder.layers.3.cross_attention.encoder.layers.1.mlp.linear_fc1."
+       "layer_norm_bias",
+       "decoder.layers.3.cross_attention.encoder.layers.1.pre_mlp_layernorm."
+       "bias"},
+      {"decoder.layers.3.cross_attention.attn.linear_kv.weight",
+       "decoder.layers.3.cross_attention.attn.linear_kv.weight"},
       // With leading dims, whose numbers are filled in.
       {"decoder.layers.mlp.experts.experts.linear_fc1.weight",
        "decoder.layers.3.mlp.experts.5.linear_fc1.weight"},
