@@ -55,7 +55,8 @@ private:
   /// such one.
   BlockArgument hostArgument(func::FuncOp function, xf::HostInput input);
   /// Cuts a function that has the embedding, the layers and the head in order.
-  LogicalResult cutForward(FlowCut &cut, func::FuncOp function);
+  LogicalResult cutForward(FlowCut &cut, func::FuncOp function,
+                           FragmentKind kind);
   LogicalResult cutBackward(FlowCut &cut, const FlowCut &forward);
   /// Has forward keep what backward takes.
   LogicalResult requireResiduals(FlowCut &forward, const FlowCut &backward);
@@ -223,14 +224,21 @@ BlockArgument StageSplitter::hostArgument(func::FuncOp function,
   return {};
 }
 
-LogicalResult StageSplitter::cutForward(FlowCut &cut, func::FuncOp function) {
+LogicalResult StageSplitter::cutForward(FlowCut &cut, func::FuncOp function,
+                                        FragmentKind kind) {
   SmallVector<unsigned> steps(stageOfLayer.begin(), stageOfLayer.end());
+  auto calls = function.front().getOps<func::CallOp>();
+  ptrdiff_t count = std::distance(calls.begin(), calls.end());
+  // Behind an encoder `decode` has the decoder's layers alone.
+  bool isDecoder = kind == FragmentKind::Decode && count > 0 &&
+                   count < static_cast<ptrdiff_t>(steps.size());
+  if (isDecoder)
+    steps.erase(steps.begin(), steps.end() - count);
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     cut.setHostArgument(i, -1);
   // The embedding is in the first stage, the head in the last.
   cut.endAtLastStep();
   auto placeWithLayers = [&](BlockArgument tokens) {
-    auto calls = function.front().getOps<func::CallOp>();
     func::CallOp first = firstLayerOf(tokens);
     auto at = std::distance(calls.begin(), llvm::find(calls, first));
     if (first && at < static_cast<int64_t>(steps.size()))
@@ -238,13 +246,10 @@ LogicalResult StageSplitter::cutForward(FlowCut &cut, func::FuncOp function) {
   };
   BlockArgument encoderTokens =
       hostArgument(function, xf::HostInput::EncoderTokens);
-  if (!encoderTokens) {
-    cut.setHostArgument(0, 0);
-  } else {
-    // The decoder's embedding is where its layers begin.
-    cut.setHostArgument(encoderTokens.getArgNumber(), 0);
+  cut.setHostArgument(encoderTokens ? encoderTokens.getArgNumber() : 0, 0);
+  // The decoder's embedding is where its layers begin.
+  if (encoderTokens || isDecoder)
     placeWithLayers(function.getArgument(0));
-  }
   // That of neighbours is where the layer is that encodes them.
   if (BlockArgument neighbors =
           hostArgument(function, xf::HostInput::Neighbors))
@@ -390,7 +395,7 @@ LogicalResult StageSplitter::buildForwardOnly(FragmentKind kind) {
   if (!function)
     return success();
   FlowCut whole(function, stages());
-  if (failed(cutForward(whole, function)))
+  if (failed(cutForward(whole, function, kind)))
     return failure();
   for (unsigned stage = 0, firstTag = nextTag; stage < stages(); ++stage) {
     CutFunction cut = whole.build(stage, nameOfKind(kind), {});
@@ -414,7 +419,7 @@ void StageSplitter::eraseWhole() {
 
 LogicalResult StageSplitter::cutTraining() {
   FlowCut forwardCut(forward, stages()), backwardCut(backward, stages());
-  if (failed(cutForward(forwardCut, forward)) ||
+  if (failed(cutForward(forwardCut, forward, FragmentKind::Forward)) ||
       failed(cutBackward(backwardCut, forwardCut)) ||
       failed(requireResiduals(forwardCut, backwardCut)))
     return failure();

@@ -216,7 +216,7 @@ TEST_F(GeneratedPlans, ReadPromptsWithAnEncoder) {
         compile(twoStacks, {"Score", "", 2, flags.c_str()}, "precision: FP32");
   }
   std::vector<GeneratedText> one;
-  for (const char *mesh : {"", "tp=2", "tp=2,dp=2"}) {
+  for (const char *mesh : {"", "tp=2", "tp=2,dp=2", "pp=2", "pp=3,dp=2"}) {
     SCOPED_TRACE(mesh);
     auto texts =
         textsOf(compile(twoStacks, {"Two", mesh, 6, "--entries generate"},

@@ -98,7 +98,6 @@ class T5Test(unittest.TestCase):
 
     def test_what_cannot_be_asked_of_two_stacks(self):
         for more, says in (
-            (("--entries", "generate", "--mesh", "pp=2"), "stages of two stacks keep no caches"),
             (("--set", "model.position=ROTARY"), ": S94: "),
             (("--mesh", "cp=3"), ": S23: "),
             (("--mesh", "pp=25"), ": S18: "),

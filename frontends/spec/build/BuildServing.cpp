@@ -34,8 +34,6 @@ std::string spec::whyNotServed(const Spec &spec) {
     return "nobody retrieves for a text while it is written: layers attend to "
            "neighbours that were found before";
   const plan::ParallelPlan plan = planOf(spec);
-  if (spec.model().has_encoder() && plan.stages() > 1)
-    return "stages of two stacks keep no caches; write pipeline_parallel: 1";
   if (!plan.shardings.empty())
     return "plan.shardings chooses for the ops of training alone";
   for (const ResolvedKind &kind : LayerPattern(spec.model()).kinds())
@@ -187,11 +185,77 @@ void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
   positions = keyCounts = relativeBias = Value();
 }
 
+/// Those of the keys and values that a layer attends to of the encoder.
+std::vector<Parameter>
+ModelBuilder::crossKeyParameters(const ResolvedKind &of) const {
+  std::vector<Parameter> list = layerParameters(spec, of);
+  llvm::erase_if(list, [](const Parameter &parameter) {
+    StringRef name = parameter.name;
+    return !name.starts_with("cross_attention.k.") &&
+           !name.starts_with("cross_attention.v.");
+  });
+  return list;
+}
+
+/// (what the encoder made, weights) -> keys, values.
+func::FuncOp ModelBuilder::buildCrossKeys() {
+  SmallVector<Type> types{tensor({batch, encoderSequence, model.hidden()})};
+  SmallVector<Location> places{at("encoded", "model.encoder")};
+  const std::vector<Parameter> list = crossKeyParameters(*kind);
+  for (const Parameter &parameter : list) {
+    types.push_back(tensor(parameter.shape));
+    places.push_back(at(parameter.name, parameter.field));
+  }
+  Location location = at("layer", "model.layers");
+  auto layer = builder.create<func::FuncOp>(
+      location, layerPrefix + kind->function,
+      builder.getFunctionType(types, {}));
+  layer.setPrivate();
+  xf::markStream(layer, 0);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = builder.createBlock(&layer.getBody(), {}, types, places);
+  parameters.clear();
+  for (auto [i, parameter] : llvm::enumerate(list))
+    parameters[parameter.name] = body->getArgument(1 + i);
+  SmallVector<Value> results;
+  for (const char *linear : {"cross_attention.k", "cross_attention.v"})
+    results.push_back(projectHeads(body->getArgument(0), linear,
+                                   encoderSequence, model.kv_heads()));
+  builder.create<func::ReturnOp>(location, results);
+  layer.setFunctionType(
+      builder.getFunctionType(types, ValueRange(results).getTypes()));
+  return layer;
+}
+
+void ModelBuilder::callCrossKeys(int64_t index, Value encoded) {
+  const ResolvedKind &called = layers[index];
+  SmallVector<Value> operands{encoded};
+  for (const Parameter &parameter : crossKeyParameters(called)) {
+    const std::string name = layerName(index, parameter.name);
+    operands.push_back(builder.create<xf::ReadOp>(
+        at(name, parameter.field), tensor(parameter.shape), name));
+  }
+  Location location = at(layerName(index, "layer"), "model.layers");
+  auto call = builder.create<func::CallOp>(
+      location, layerFunctions.lookup(&called), operands);
+  for (auto [i, cache] : llvm::enumerate(crossCachesOf(called)))
+    builder.create<xf::WriteOp>(location, call.getResult(i),
+                                cacheName(index, cache.name));
+}
+
+/// A layer of the decoder is a call here too, so that stages of a pipeline have
+/// the same layers in all functions.
 void ModelBuilder::buildEncodingFunction(StringRef name) {
   batch = serving.rows;
   serving.encodes = true;
   layerPrefix = (name + "_").str();
   buildEncoderLayers();
+  for (const ResolvedKind &each : layers.kinds()) {
+    kind = &each;
+    if (each.layers > 0)
+      layerFunctions[kind] = buildCrossKeys();
+  }
+  kind = nullptr;
 
   Location location = at(name, "model.encoder");
   auto ids =
@@ -209,25 +273,8 @@ void ModelBuilder::buildEncodingFunction(StringRef name) {
   readVariables(inputParameters(spec));
   Value made = buildEncoder(body->getArgument(0));
   serving.encodes = false;
-  for (int64_t i = 0; i < model.layers(); ++i) {
-    kind = &layers[i];
-    for (const LayerCache &cache : crossCachesOf(*kind)) {
-      bool isKeys = cache.role == xf::ParameterRole::Key;
-      const std::string linear =
-          std::string("cross_attention.") + (isKeys ? "k" : "v");
-      parameters.clear();
-      for (const Parameter &parameter : layerParameters(spec, *kind))
-        if (StringRef(parameter.name).starts_with(linear + "."))
-          parameters[parameter.name] = builder.create<xf::ReadOp>(
-              at(layerName(i, parameter.name), parameter.field),
-              tensor(parameter.shape), layerName(i, parameter.name));
-      Value heads =
-          projectHeads(made, linear, encoderSequence, model.kv_heads());
-      builder.create<xf::WriteOp>(at(cacheName(i, cache.name), cache.field),
-                                  heads, cacheName(i, cache.name));
-    }
-  }
-  kind = nullptr;
+  for (int64_t i = 0; i < model.layers(); ++i)
+    callCrossKeys(i, made);
   builder.create<func::ReturnOp>(location);
   keyCounts = relativeBias = Value();
 }

@@ -267,6 +267,9 @@ private:
   void buildServingFunction(llvm::StringRef name, int64_t tokens);
   /// Of two stacks: reads texts, and keeps what the decoder attends to.
   void buildEncodingFunction(llvm::StringRef name);
+  std::vector<Parameter> crossKeyParameters(const ResolvedKind &of) const;
+  mlir::func::FuncOp buildCrossKeys();
+  void callCrossKeys(int64_t index, mlir::Value encoded);
   void buildServing();
 
   //===--- Documents that share a sequence --------------------------------===//
