@@ -21,6 +21,22 @@ static uint32_t checkOf(uint64_t number, const uint8_t *content) {
   return uint32_t(crc32(check, content, pageContent));
 }
 
+std::array<uint8_t, pageBytes>
+data::makePage(uint64_t number, const void *content, uint64_t size) {
+  std::array<uint8_t, pageBytes> page = {};
+  std::memcpy(page.data(), content, size);
+  uint32_t check = checkOf(number, page.data());
+  std::memcpy(page.data() + pageContent, &check, sizeof(check));
+  return page;
+}
+
+bool data::isWholePage(uint64_t number,
+                       const std::array<uint8_t, pageBytes> &page) {
+  uint32_t check = 0;
+  std::memcpy(&check, page.data() + pageContent, sizeof(check));
+  return check == checkOf(number, page.data());
+}
+
 StatusOr<PagedFileWriter> PagedFileWriter::create(const std::string &path) {
   HOCKET_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
   return PagedFileWriter(std::move(file));
@@ -41,11 +57,9 @@ Status PagedFileWriter::append(const void *data, uint64_t size) {
 }
 
 Status PagedFileWriter::flush() {
-  std::fill(page.begin() + long(used), page.end(), uint8_t(0));
-  uint32_t check = checkOf(number++, page.data());
-  std::memcpy(page.data() + pageContent, &check, sizeof(check));
+  std::array<uint8_t, pageBytes> whole = makePage(number++, page.data(), used);
   used = 0;
-  return file.append(page.data(), page.size());
+  return file.append(whole.data(), whole.size());
 }
 
 Status PagedFileWriter::commit() {
@@ -70,9 +84,7 @@ Status PagedFile::read(uint64_t offset, void *out, uint64_t size) const {
     uint64_t count = std::min(size, pageContent - from);
     HOCKET_RETURN_IF_ERROR(
         file.read(number * pageBytes, page.data(), page.size()));
-    uint32_t check = 0;
-    std::memcpy(&check, page.data() + pageContent, sizeof(check));
-    if (check != checkOf(number, page.data()))
+    if (!isWholePage(number, page))
       return dataLoss(path() + ": page " + std::to_string(number) +
                       " is not what was written");
     std::memcpy(to, page.data() + from, count);

@@ -28,6 +28,14 @@ namespace hocket::data {
 inline constexpr uint64_t pageBytes = 4096;
 inline constexpr uint64_t pageContent = pageBytes - 4;
 
+/// Page `number` with this content, of at most pageContent bytes, in front of
+/// its check.
+std::array<uint8_t, pageBytes> makePage(uint64_t number, const void *content,
+                                        uint64_t size);
+
+/// Whether a page is what makePage() made.
+bool isWholePage(uint64_t number, const std::array<uint8_t, pageBytes> &page);
+
 /// Writes one from its beginning to its end. Nothing has the name `path` before
 /// commit().
 class PagedFileWriter {

@@ -10,6 +10,7 @@
 #include "runtime/data/samples/ClassDataset.h"
 #include "runtime/data/samples/ImageDataset.h"
 #include "runtime/data/samples/MaskedDataset.h"
+#include "runtime/data/samples/RetrievalDataset.h"
 #include "runtime/data/samples/SpanDataset.h"
 
 #include <algorithm>
@@ -183,6 +184,12 @@ openPart(const BlendPart &part, const GptDatasetOptions &options, Split split,
     return std::unique_ptr<SampleSource>(std::move(images));
   }
   HOCKET_RETURN_IF_ERROR(refuseImages(prefix));
+  if (options.retrieval) {
+    HOCKET_ASSIGN_OR_RETURN(
+        std::unique_ptr<RetrievalDataset> retrieved,
+        RetrievalDataset::create(std::move(shared), options, split, samples));
+    return std::unique_ptr<SampleSource>(std::move(retrieved));
+  }
   HOCKET_ASSIGN_OR_RETURN(
       std::unique_ptr<GptDataset> dataset,
       GptDataset::create(std::move(shared), options, split, samples));
@@ -203,6 +210,23 @@ static Status checkBlend(const std::vector<BlendPart> &parts,
   return okStatus();
 }
 
+static std::vector<double> weightsOf(const std::vector<BlendPart> &parts) {
+  std::vector<double> weights;
+  for (const BlendPart &part : parts)
+    weights.push_back(part.weight);
+  return normalizeWeights(std::move(weights));
+}
+
+std::vector<uint64_t> data::samplesOfParts(const std::vector<BlendPart> &parts,
+                                           uint64_t samples) {
+  if (parts.size() == 1)
+    return {samples};
+  std::vector<uint64_t> shares;
+  for (double weight : weightsOf(parts))
+    shares.push_back(samplesOfShare(weight, samples));
+  return shares;
+}
+
 StatusOr<std::unique_ptr<SampleSource>>
 data::openSamples(const std::vector<BlendPart> &parts,
                   const GptDatasetOptions &options, Split split,
@@ -215,15 +239,12 @@ data::openSamples(const std::vector<BlendPart> &parts,
                            " data prefixes, expected one");
   if (parts.size() == 1)
     return openPart(parts.front(), options, split, samples);
-  std::vector<double> weights;
-  for (const BlendPart &part : parts)
-    weights.push_back(part.weight);
-  weights = normalizeWeights(std::move(weights));
+  std::vector<double> weights = weightsOf(parts);
+  std::vector<uint64_t> shares = samplesOfParts(parts, samples);
   std::vector<std::unique_ptr<SampleSource>> datasets;
   for (size_t d = 0; d < parts.size(); ++d) {
     HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<SampleSource> dataset,
-                            openPart(parts[d], options, split,
-                                     samplesOfShare(weights[d], samples)));
+                            openPart(parts[d], options, split, shares[d]));
     datasets.push_back(std::move(dataset));
   }
   HOCKET_ASSIGN_OR_RETURN(std::string first,

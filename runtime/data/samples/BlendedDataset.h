@@ -71,9 +71,15 @@ private:
   BlendOrder order;
 };
 
+/// Of each part, how many samples are asked of it where all are asked for
+/// `samples`.
+std::vector<uint64_t> samplesOfParts(const std::vector<BlendPart> &parts,
+                                     uint64_t samples);
+
 /// Opens the token files and gives the samples of a split: a GptDataset, an
-/// ImageDataset, a MaskedDataset, a SpanDataset or a ClassDataset for one part,
-/// a blend for several. `samples` as for GptDataset; a blend needs at least 1.
+/// ImageDataset, a RetrievalDataset, a MaskedDataset, a SpanDataset or a
+/// ClassDataset for one part, a blend for several. `samples` as for GptDataset;
+/// a blend needs at least 1.
 StatusOr<std::unique_ptr<SampleSource>>
 openSamples(const std::vector<BlendPart> &parts,
             const GptDatasetOptions &options, Split split, uint64_t samples);

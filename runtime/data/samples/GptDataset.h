@@ -70,6 +70,17 @@ struct ImageOptions {
   PixelScale scale = {};
 };
 
+/// What a model takes in of what was retrieved for its samples.
+struct RetrievalOptions {
+  NeighborShape shape = {};
+  /// The token files that neighbours come from (RetrievalCorpus.h); empty: that
+  /// of the samples.
+  std::vector<std::string> corpus = {};
+  int32_t pad = 0; ///< Where a neighbour is shorter, or there is none.
+  /// What the run calls these samples, for errors.
+  Split split = Split::Train;
+};
+
 struct GptDatasetOptions {
   uint64_t sequenceLength = 0;
   uint64_t vocabularySize = 0; ///< At most 2^31.
@@ -81,6 +92,8 @@ struct GptDatasetOptions {
   std::optional<SpanOptions> spans = std::nullopt;      ///< SpanDataset.h
   std::optional<ClassOptions> classes = std::nullopt;   ///< ClassDataset.h
   std::optional<ImageOptions> images = std::nullopt;    ///< ImageDataset.h
+  /// RetrievalDataset.h
+  std::optional<RetrievalOptions> retrieval = std::nullopt;
 };
 
 class GptDataset : public SampleSource {

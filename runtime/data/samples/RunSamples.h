@@ -28,6 +28,21 @@ struct RunData {
   const std::string &nameOf(Split split) const;
 };
 
+/// What openSamples() is to open for a split of a run.
+struct RunSamplesRequest {
+  std::vector<BlendPart> parts;
+  GptDatasetOptions options;
+  Split split = Split::Train;
+  uint64_t samples = 0;
+};
+
+/// Errors name the option. Where neighbours are wanted and nobody says from
+/// where, they come from the data that is trained on.
+StatusOr<RunSamplesRequest> resolveRunSamples(const RunData &from,
+                                              GptDatasetOptions options,
+                                              const RunLength &run,
+                                              Split split);
+
 /// The samples of a split in the order of the run. Errors name the option.
 StatusOr<std::unique_ptr<SampleSource>>
 openRunSamples(const RunData &from, GptDatasetOptions options,

@@ -51,6 +51,18 @@ struct ShownSample {
   int32_t imageToken = -1;        ///< Whose runs are shown as one, or none.
   std::vector<float> pixels;      ///< Of samples with images,
   std::vector<int32_t> imageRows; ///< and where they stand.
+  NeighborShape shape;            ///< Of samples with neighbours,
+  std::vector<int32_t> neighbors; ///< and their tokens.
+
+  /// Calls visit(chunk, neighbour, tokens) for each of these.
+  template <typename Visit> void eachNeighbor(Visit visit) const {
+    std::span<const int32_t> rest(neighbors);
+    for (uint64_t i = 0; !rest.empty(); ++i) {
+      visit(i / shape.neighbors, i % shape.neighbors,
+            rest.first(shape.retrievedLength));
+      rest = rest.subspan(shape.retrievedLength);
+    }
+  }
 };
 } // namespace
 
@@ -70,6 +82,10 @@ static void writeJson(const ShownSample &sample, std::ostream &out) {
     object["image_rows"] = sample.imageRows;
     object["pixels"] = sample.pixels;
   }
+  sample.eachNeighbor([&](uint64_t chunk, uint64_t, auto tokens) {
+    object["neighbors"][chunk].push_back(
+        std::vector<int32_t>(tokens.begin(), tokens.end()));
+  });
   if (!sample.encoder.empty()) {
     object["encoder_tokens"] = sample.encoder;
     object["labels"] = sample.labels;
@@ -161,6 +177,16 @@ static void writeText(const ShownSample &sample,
     }
     out << '\n';
   }
+  sample.eachNeighbor([&](uint64_t chunk, uint64_t neighbor, auto of) {
+    out << "  chunk " << chunk << ", neighbour " << neighbor << ':';
+    if (tokenizer)
+      out << "  "
+          << onOneLine(tokenizer->decode(of, tokenizer::SpecialTokens::Shown))
+          << "\n   ";
+    for (int32_t token : of)
+      out << ' ' << token;
+    out << '\n';
+  });
 }
 
 /// A sample of masked tokens: its tokens are not those of its sentences.
@@ -231,6 +257,12 @@ static Status readImages(const SampleSource &source, ShownSample &sample) {
   return source.readImages(sample.number, read);
 }
 
+static Status readNeighbors(const SampleSource &source, ShownSample &sample) {
+  sample.shape = source.neighborShape();
+  sample.neighbors.resize(sample.shape.tokens(source.sequenceLength()));
+  return source.readNeighbors(sample.number, sample.neighbors);
+}
+
 /// Without padding.
 static Status readFramedSample(const SampleSource &source,
                                ShownSample &sample) {
@@ -276,6 +308,8 @@ Status data::showSamples(const SampleSource &source, const ShowOptions &options,
       HOCKET_RETURN_IF_ERROR(source.readLearned(sample.number, sample.learned));
     if (source.imageShape().images > 0)
       HOCKET_RETURN_IF_ERROR(readImages(source, sample));
+    if (source.neighborShape().neighbors > 0)
+      HOCKET_RETURN_IF_ERROR(readNeighbors(source, sample));
     HOCKET_ASSIGN_OR_RETURN(sample.segments, source.segments(sample.number));
     if (options.json)
       writeJson(sample, out);
