@@ -97,6 +97,7 @@ static constexpr IntegerRange integerRanges[] = {
     {"model.retrieval.neighbors", 1, 1 << 10},
     {"model.retrieval.retrieved_length", 1, 1 << 20},
     {"model.retrieval.encoder_layers", 1, 1 << 10},
+    {"training.data.retrieved.pad_token", 0, manyTokens - 2},
     {"training.span_corruption.end_token", 0, manyTokens - 2},
     {"training.span_corruption.pad_token", 0, manyTokens - 2},
     {"training.span_corruption.first_sentinel", 0, manyTokens - 2},

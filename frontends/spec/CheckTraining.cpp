@@ -200,6 +200,23 @@ static void checkStates(const Spec &spec, ConstraintErrors &errors) {
                "leave fp8_format out");
 }
 
+/// S127 and S128.
+static void checkRetrieved(const Spec &spec, ConstraintErrors &errors) {
+  const Data &data = spec.training().data();
+  if (!data.has_retrieved())
+    return;
+  int64_t vocabulary = spec.model().vocab_size();
+  if (!spec.model().has_retrieval())
+    errors.add(127, "training.data.retrieved",
+               "the model takes in nothing that was retrieved; write "
+               "model.retrieval { }, or leave retrieved out");
+  else if (data.retrieved().pad_token() >= vocabulary && vocabulary > 0)
+    errors.add(128, "training.data.retrieved.pad_token",
+               "there is no token " +
+                   std::to_string(data.retrieved().pad_token()) +
+                   " in a vocabulary of " + std::to_string(vocabulary));
+}
+
 /// Reads "a", "a,b" or "a,b,c": shares that are not negative, the first above
 /// zero.
 static bool isSplit(std::string_view text) {
@@ -232,6 +249,7 @@ void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   checkStates(spec, errors);
   checkDataSources(training.data(), errors);
   checkDocuments(spec, errors);
+  checkRetrieved(spec, errors);
   checkFrozen(spec, errors);
   checkLora(spec, errors);
   if (!isSplit(training.data().split()))

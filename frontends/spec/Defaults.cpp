@@ -83,6 +83,8 @@ static void addMessages(Spec &spec) {
     training.set_micro_batch_size(model.choices());
   training.mutable_learning_rate();
   training.mutable_data();
+  if (model.has_retrieval())
+    training.mutable_data()->mutable_retrieved();
   training.mutable_validation();
   if (training.precision() == Training::FP16)
     training.mutable_loss_scale();
@@ -236,6 +238,13 @@ static void deriveRetrieval(Model &model) {
       retrieval.add_layers(layer);
 }
 
+/// What fills up neighbours ends documents, as in Megatron-LM.
+static void deriveRetrieved(Training &training) {
+  Data &data = *training.mutable_data();
+  if (data.has_retrieved() && !data.retrieved().has_pad_token())
+    data.mutable_retrieved()->set_pad_token(data.eod_token());
+}
+
 void hocket::spec::fillDefaults(Spec &spec) {
   addMessages(spec);
   fillStated(spec);
@@ -248,6 +257,7 @@ void hocket::spec::fillDefaults(Spec &spec) {
   deriveTraining(training, spec.plan());
   deriveSpans(model, training);
   deriveRetrieval(model);
+  deriveRetrieved(training);
   if (!training.has_sequence_length() && model.has_max_positions())
     training.set_sequence_length(model.max_positions());
   if (!model.has_max_positions() && training.has_sequence_length())

@@ -63,6 +63,8 @@ private:
       return fillSpans(batch);
     if (model.program().training().has_images())
       fillImages(batch);
+    if (model.program().training().has_retrieval())
+      fillNeighbors(batch);
     bool hasPrefixes = model.program().training().has_prefix_lm();
     batch.keyCounts.clear();
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
@@ -96,6 +98,15 @@ private:
       std::ranges::copy(request.imageRows, batch.imageRows.begin() + at);
       std::ranges::copy(request.pixels,
                         batch.pixels.begin() + ptrdiff_t(r * each));
+    });
+  }
+
+  void fillNeighbors(data::Batch &batch) const {
+    uint64_t each = neighborTokensOf(model.program());
+    batch.neighbors.assign(rows * each, 0);
+    forEachRow([&](uint64_t r, const ScoreRequest &request) {
+      std::ranges::copy(request.neighbors,
+                        batch.neighbors.begin() + ptrdiff_t(r * each));
     });
   }
 
@@ -293,6 +304,23 @@ static Status checkImageRequest(const program::Program &program,
   return checkTokensOf(program, request.tokens, name);
 }
 
+/// Of a program that takes in what was retrieved.
+static Status checkNeighbors(const program::Program &program,
+                             const ScoreRequest &request,
+                             const std::string &name) {
+  uint64_t taken = neighborTokensOf(program);
+  if (request.neighbors.empty())
+    return invalidArgument("the model attends to what was retrieved for a "
+                           "text, and nothing was for this one; `hocket eval "
+                           "loss` measures it");
+  if (request.neighbors.size() != taken)
+    return invalidArgument(
+        name + formatText(" has %zu tokens of neighbours, the program takes "
+                          "%llu",
+                          request.neighbors.size(), wide(taken)));
+  return checkTokensOf(program, request.neighbors, name);
+}
+
 size_t inference::longestRequest(const program::Program &program) {
   return size_t(lengthOf(program)) + 1;
 }
@@ -322,6 +350,8 @@ Status inference::checkRequests(const program::Program &program,
       if (request.hasLabels())
         continue;
     }
+    if (program.training().has_retrieval())
+      HOCKET_RETURN_IF_ERROR(checkNeighbors(program, request, name));
     if (request.first < 1 || request.first >= request.tokens.size())
       return invalidArgument(name +
                              " asks about no token that has one before it");

@@ -36,6 +36,9 @@ struct ScoreRequest {
   /// rows of classes are added (addClassRows()).
   std::vector<float> pixels = {};
   std::vector<int32_t> imageRows = {};
+  /// Of a program that takes in what was retrieved: that of a whole sequence,
+  /// as data::Batch has it.
+  std::vector<int32_t> neighbors = {};
   /// Whether to say, too, which of them are likelier than any other token.
   bool asksLikeliest = false;
 

@@ -311,6 +311,11 @@ samplesOf(const LossArguments &arguments, const program::Program &program,
     }
     requests[i].tokens.resize(source->sequenceLength() + 1);
     HOCKET_RETURN_IF_ERROR(source->read(i, requests[i].tokens));
+    if (source->neighborShape().neighbors > 0) {
+      requests[i].neighbors.resize(
+          source->neighborShape().tokens(source->sequenceLength()));
+      HOCKET_RETURN_IF_ERROR(source->readNeighbors(i, requests[i].neighbors));
+    }
     if (!source->hasPrefixes())
       continue;
     std::vector<uint8_t> learned(requests[i].tokens.size());

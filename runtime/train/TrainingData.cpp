@@ -65,6 +65,15 @@ hocket::datasetOptionsOf(const program::Program &program, uint64_t seed) {
                            .imagesPerSequence = images.images(),
                            .imageToken = int32_t(images.image_token())};
   }
+  if (program.training().has_retrieval()) {
+    const auto &retrieval = program.training().retrieval();
+    dataset.retrieval = data::RetrievalOptions{
+        .shape = {.chunkLength = retrieval.chunk_length(),
+                  .neighbors = retrieval.neighbors(),
+                  .retrievedLength = retrieval.retrieved_length()},
+        .corpus = {retrieval.corpus().begin(), retrieval.corpus().end()},
+        .pad = int32_t(retrieval.pad_token())};
+  }
   return dataset;
 }
 

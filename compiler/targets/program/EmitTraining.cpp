@@ -112,6 +112,8 @@ void emitRetrieval(Fields from, program::TrainingInfo::Retrieval &to) {
   to.set_chunk_length(from.integer("chunk_length"));
   to.set_neighbors(from.integer("neighbors"));
   to.set_retrieved_length(from.integer("retrieved_length"));
+  to.set_pad_token(uint32_t(from.integer("pad_token")));
+  from.addTexts("corpus", *to.mutable_corpus());
 }
 
 /// As program.proto has it: nothing, or ", fp8 hybrid" and the recipe, unless

@@ -202,8 +202,11 @@ static DictionaryAttr imagesAttr(const Spec &spec, Builder &builder) {
   });
 }
 
-static DictionaryAttr retrievalAttr(const Retrieval &retrieval,
-                                    Builder &builder) {
+static DictionaryAttr retrievalAttr(const Spec &spec, Builder &builder) {
+  const Retrieval &retrieval = spec.model().retrieval();
+  const auto &retrieved = spec.training().data().retrieved();
+  SmallVector<StringRef> corpus(retrieved.corpus().begin(),
+                                retrieved.corpus().end());
   auto whole = [&](StringRef name, int64_t value) {
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
   };
@@ -211,6 +214,8 @@ static DictionaryAttr retrievalAttr(const Retrieval &retrieval,
       whole("chunk_length", retrieval.chunk_length()),
       whole("neighbors", retrieval.neighbors()),
       whole("retrieved_length", retrieval.retrieved_length()),
+      whole("pad_token", retrieved.pad_token()),
+      builder.getNamedAttr("corpus", builder.getStrArrayAttr(corpus)),
   });
 }
 
@@ -248,7 +253,7 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
   if (spec.model().has_vision())
     add("images", imagesAttr(spec, builder));
   if (spec.model().has_retrieval())
-    add("retrieval", retrievalAttr(spec.model().retrieval(), builder));
+    add("retrieval", retrievalAttr(spec, builder));
   add("learning_rate", learningRateAttr(training.learning_rate(), builder));
   whole("log_interval", training.log_interval());
   whole("save_interval", training.save_interval());

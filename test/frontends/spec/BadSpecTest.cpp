@@ -117,6 +117,14 @@ const BadText badTexts[] = {
      "plan { layers_per_stage: [ 1, 2 ] }",
      "a.textproto:2:1: S18: plan.layers_per_stage has 2 entries; write one for "
      "each of the 1 stages (pipeline_parallel * virtual_stages)"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 }\n"
+     "training { data { retrieved { } } }",
+     "a.textproto:2:19: S127: the model takes in nothing that was retrieved; "
+     "write model.retrieval { }, or leave retrieved out"},
+    {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16\n"
+     "  retrieval { layers: 0 chunk_length: 4 retrieved_length: 8 } }\n"
+     "training { data { retrieved { pad_token: 9 } } }",
+     "a.textproto:3:31: S128: there is no token 9 in a vocabulary of 9"},
     {"model { layers: 2 hidden: 4 heads: 1 vocab_size: 9 max_positions: 16 "
      "attention_mask: PREFIX }\n"
      "training { prefix_lm { least_share: 0.5 most_share: 0.25 }\n"
