@@ -92,17 +92,23 @@ Status parseLevels(CompileArguments &arguments) {
   return okStatus();
 }
 
-/// train, generate, or both.
+/// train, generate, or both; or embed.
 Status parseEntries(CompileArguments &arguments) {
   if (arguments.entries.empty())
     return okStatus();
   spec::Entries entries{.train = false};
   for (const std::string &name : arguments.entries) {
-    if (name != "train" && name != "generate")
+    if (name != "train" && name != "generate" && name != "embed")
       return invalidArgument("--entries " + name +
-                             ": write train, generate, or train,generate");
-    (name == "train" ? entries.train : entries.generate) = true;
+                             ": write train, generate, train,generate or "
+                             "embed");
+    (name == "train"      ? entries.train
+     : name == "generate" ? entries.generate
+                          : entries.embed) = true;
   }
+  if (entries.embed && (entries.train || entries.generate))
+    return invalidArgument("--entries: what embeds does nothing else; compile "
+                           "another program to train or generate");
   if (llvm::StringRef(arguments.request.input).ends_with(".mlir"))
     return invalidArgument("--entries: what a .mlir file holds is what its "
                            "program does; compile the specification again");
@@ -444,7 +450,8 @@ void addEntryOptions(CLI::App &command, CompileArguments &arguments) {
   command
       .add_option("--entries", arguments.entries,
                   "What the program does: train, generate (text with a cache "
-                  "of keys and values, and evaluation), or both. Default: "
+                  "of keys and values, and evaluation), or both; or embed "
+                  "(chunks of text, for `hocket data neighbors`). Default: "
                   "train")
       ->type_name("NAMES")
       ->delimiter(',')

@@ -133,7 +133,7 @@ Sharding Propagation::outputSharding(xf::OutputOp output) const {
   RankedTensorType ofLabels = labels ? tensorOf(labels) : RankedTensorType();
   if (ofLabels && type.getRank() > 0 && ofLabels.getShape() == type.getShape())
     return shardings.lookup(labels);
-  if (output.getName() == "logits") {
+  if (output.getName() == "logits" || output.getName() == "hidden") {
     Sharding sharding = shardings.lookup(output.getValue());
     sharding.partial.clear();
     // The host finds positions where it has put labels. An axis that cuts these

@@ -26,10 +26,15 @@ inline bool isNumberOfEachLabel(std::string_view name) {
   return name == "lse" || name == "picked";
 }
 
-/// The same, or it has a row of logits for each; any other output is one
-/// number.
+/// Whether it has a row of numbers for each: the logits, or what the last layer
+/// made.
+inline bool isRowOfEachLabel(std::string_view name) {
+  return name == "logits" || name == "hidden";
+}
+
+/// One of the two; any other output is one number.
 inline bool isOfEachLabel(std::string_view name) {
-  return isNumberOfEachLabel(name) || name == "logits";
+  return isNumberOfEachLabel(name) || isRowOfEachLabel(name);
 }
 
 } // namespace hocket

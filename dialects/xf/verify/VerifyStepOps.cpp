@@ -177,12 +177,14 @@ LogicalResult InputOp::verify() {
 
 LogicalResult OutputOp::verify() {
   // Of each label.
-  if (getName() == "logits" || getName() == "lse" || getName() == "picked")
+  if (getName() == "logits" || getName() == "hidden" || getName() == "lse" ||
+      getName() == "picked")
     return success();
   if (getName() != "loss" && getName() != "grad_norm" &&
       getName() != "loss_scale" && getName() != "skipped")
-    return emitOpError("X45: the host takes `loss`, `logits`, `lse`, "
-                       "`picked`, `grad_norm`, `loss_scale` and `skipped`, not "
+    return emitOpError("X45: the host takes `loss`, `logits`, "
+                       "`hidden`, `lse`, `picked`, `grad_norm`, `loss_scale` "
+                       "and `skipped`, not "
                        "`")
            << getName() << "`";
   return checkScalar(*this, 45, "value", getValue());

@@ -633,6 +633,9 @@ void ModelBuilder::buildForward() {
   for (int64_t i = 0; i < model.layers(); ++i)
     x = callLayer(decoder(), i, x);
   readVariables(outputParameters(spec));
+  if (entries.embed)
+    builder.create<xf::OutputOp>(at("hidden", "model.hidden"), finalNorm(x),
+                                 "hidden");
   Value loss = buildLoss(x, body->getArgument(1));
   builder.create<func::ReturnOp>(location, loss);
   positions = labelCount = Value();

@@ -53,12 +53,15 @@
 
 namespace hocket::spec {
 
-/// What a program is compiled to do; with neither, to evaluate.
+/// What a program is compiled to do; with none, to evaluate.
 struct Entries {
   bool train = true;
   /// To write: `prefill` and `decode`, by which tokens are added to sequences
   /// whose keys and values a cache keeps. Evaluation belongs to both.
   bool generate = false;
+  /// To tell, when it evaluates, what the last layer made of each token: of
+  /// these an embedder makes one of a text. Not to train.
+  bool embed = false;
   /// Tokens of prompts that a rank takes in at a time; 0: the lesser of 128 and
   /// the sequence length.
   int64_t prefillTokens = 0;

@@ -72,7 +72,7 @@ public:
     for (int role = 0; role < program.roles_size() && !faults.full(); ++role)
       for (const program::Entry &entry : program.roles(role).entries())
         collect(role, entry);
-    uint64_t column = 0; // Of the logits, where parts of them are in order.
+    uint64_t column = 0; // Of rows of numbers, whose parts are in order.
     checkTokens();
     checkSteps();
     checkReruns();
@@ -82,7 +82,7 @@ public:
     for (auto part = boxes.begin(); part != boxes.end(); ++part) {
       const BatchPart &of = part->first;
       std::string fault = coverFault(of, part->second);
-      if (fault.empty() && of.name == "logits")
+      if (fault.empty() && isRowOfEachLabel(of.name))
         fault = columnFault(part, column);
       if (!fault.empty())
         faults.add(ProgramRule::Batch,
@@ -482,13 +482,13 @@ private:
   }
 
   void addBoxes(int role, const std::string &entry, const Host &host) {
-    bool isLogits = host.name() == "logits";
+    bool isRows = isRowOfEachLabel(host.name());
     BatchPart part{entry, host.name(), host.direction() == Host::INPUT};
     if (host.shards().empty()) {
       uint64_t elements = elementsOf(program.roles(role), host);
       auto [rows, columns] = extentOf(part);
       uint64_t places = checkedMultiply(rows, columns).value_or(0);
-      if (isLogits && places > 0)
+      if (isRows && places > 0)
         part.columns = elements / places;
       if (checkedMultiply(places, part.columns) == elements)
         boxes[part].insert({0, 0, rows, columns});
@@ -500,7 +500,7 @@ private:
       checkOrder(role, host);
     for (uint32_t rank : program.roles(role).ranks())
       for (const Host::Shard &shard : host.shards()) {
-        if (isLogits) {
+        if (isRows) {
           part.firstColumn = placeOf(shard.start(2), rank);
           part.columns = shard.size(2);
         }
@@ -588,8 +588,9 @@ private:
 
   using Boxes = std::map<BatchPart, std::set<BatchBox>>;
 
-  /// That shards of the logits, which come in the order of their columns, have
-  /// each column of the vocabulary once. Behind it there may be padding.
+  /// That shards of rows of numbers, which come in the order of their columns,
+  /// have each column once, and logits those of the vocabulary. Behind it there
+  /// may be padding.
   std::string columnFault(Boxes::const_iterator part, uint64_t &column) const {
     const BatchPart &of = part->first;
     if (of.firstColumn < 0 || uint64_t(of.firstColumn) != column)
@@ -600,7 +601,8 @@ private:
         next->first.entry == of.entry)
       return "";
     uint64_t all = std::exchange(column, 0);
-    uint64_t wanted = labelValuesOf(program);
+    // How wide a layer is nothing else says.
+    uint64_t wanted = of.name == "logits" ? labelValuesOf(program) : 1;
     return all >= wanted
                ? ""
                : formatText("ranks give %llu columns of %s %llu", wide(all),

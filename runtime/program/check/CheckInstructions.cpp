@@ -307,8 +307,9 @@ private:
     if (!program::Host::Direction_IsValid(host.direction()))
       add(formatText("moves host data in no known direction (%d)",
                      int(host.direction())));
-    if (host.name() == "logits")
-      checkOperand("logits", host.buffer(), elementsOf(host.buffer()),
+    if (isRowOfEachLabel(host.name()))
+      checkOperand(host.name().c_str(), host.buffer(),
+                   elementsOf(host.buffer()),
                    {program::F32, program::BF16, program::F16});
     if (numbers.count(host.name()))
       checkOperand(host.name().c_str(), host.buffer(), 1, {program::F32});

@@ -35,12 +35,42 @@ static const Host *findOutput(const program::Role &role,
 }
 
 ScoreHost::ScoreHost(const program::Program &program, unsigned rank,
-                     NextBatch next)
-    : StepHost(std::move(next)), batch(globalMicrobatchOf(program.training())),
+                     NextBatch next, const std::string &rowName)
+    : StepHost(std::move(next)), rowName(rowName),
+      batch(globalMicrobatchOf(program.training())),
       sequence(program.model().sequence_length()),
-      vocabulary(labelValuesOf(program)) {
-  for (const char *name : {"lse", "picked", "logits"})
+      columns(widthOf(program, rowName)) {
+  for (const std::string &name :
+       {std::string("lse"), std::string("picked"), rowName})
     findOwn(program, rank, "eval_step", name);
+}
+
+ScoreHost ScoreHost::ofHidden(const program::Program &program, unsigned rank,
+                              NextBatch next) {
+  return {program, rank, std::move(next), "hidden"};
+}
+
+/// Behind the vocabulary logits have columns of padding.
+uint64_t ScoreHost::widthOf(const program::Program &program,
+                            const std::string &name) {
+  if (name == "logits")
+    return labelValuesOf(program);
+  uint64_t width = 0;
+  RankPlaces at(program);
+  for (const program::Role &role : program.roles()) {
+    const Host *output = findOutput(role, "eval_step", name);
+    if (!output)
+      continue;
+    const auto &shape = role.buffers(int(output->buffer())).shape();
+    if (output->shards().empty() && !shape.empty())
+      width = std::max(width, shape[shape.size() - 1]);
+    for (const Host::Shard &shard : output->shards())
+      for (uint32_t rank : role.ranks())
+        width = std::max(width,
+                         uint64_t(at.scalar(shard.start(2), rank).value_or(0)) +
+                             shard.size(2));
+  }
+  return width;
 }
 
 ScoreHost::ScoreHost(const program::Program &program, unsigned rank,
@@ -48,7 +78,7 @@ ScoreHost::ScoreHost(const program::Program &program, unsigned rank,
     : StepHost([](data::Batch &) {
         return internalError("is asked for a batch of sequences");
       }),
-      batch(tokens), sequence(1), vocabulary(program.model().vocab_size()) {
+      batch(tokens), sequence(1), columns(program.model().vocab_size()) {
   for (const char *name : {"lse", "picked", "logits"})
     findOwn(program, rank, entry, name);
 }
@@ -69,7 +99,7 @@ void ScoreHost::findOwn(const program::Program &program, unsigned rank,
     if (const Host *output = findOutput(role, entry, name))
       for (uint32_t holder : role.ranks()) {
         if (output->shards().empty())
-          add(Corner(name == "logits" ? 3 : 2, 0), holder);
+          add(Corner(isRowOfEachLabel(name) ? 3 : 2, 0), holder);
         for (const Host::Shard &shard : output->shards()) {
           Corner corner;
           for (const program::Scalar &start : shard.start())
@@ -90,11 +120,13 @@ void ScoreHost::ask(bool labels, std::vector<LabelPlace> ofLogits) {
 std::vector<ByteRange> ScoreHost::wanted(const HostOutput &output) {
   if (!isOfEachLabel(output.name))
     return StepHost::wanted(output);
+  if (isRowOfEachLabel(output.name) && output.name != rowName)
+    return {};
   Held &held = heldOf(output.name);
   held.type = output.type;
   held.shards.assign(output.shards.begin(), output.shards.end());
   held.values.clear();
-  if (output.name == "logits")
+  if (output.name == rowName)
     return wantedLogits(output);
   if (held.shards.empty())
     held.shards = {{{0, 0}, {batch, sequence}}};
@@ -119,15 +151,15 @@ std::vector<ByteRange> ScoreHost::wantedLogits(const HostOutput &output) {
     uint64_t before = 0; // In a row of this rank's.
     for (const HostShard &shard : logits.shards) {
       // Behind the vocabulary there are columns of padding.
-      uint64_t first = std::min(uint64_t(shard.start[2]), vocabulary);
-      uint64_t columns = std::min(shard.size[2], vocabulary - first);
+      uint64_t first = std::min(uint64_t(shard.start[2]), columns);
+      uint64_t count = std::min(shard.size[2], columns - first);
       uint64_t row = places[i].row - uint64_t(shard.start[0]);
       uint64_t position = places[i].position - uint64_t(shard.start[1]);
-      if (row < shard.size[0] && position < shard.size[1] && columns > 0 &&
+      if (row < shard.size[0] && position < shard.size[1] && count > 0 &&
           logits.own.count(shard.start)) {
         uint64_t at = (row * width + before + position) * shard.size[2];
-        ranges.push_back({at * element, columns * element});
-        runs.push_back({i, first, columns});
+        ranges.push_back({at * element, count * element});
+        runs.push_back({i, first, count});
       }
       before += shard.size[1];
     }
@@ -203,11 +235,11 @@ ScoreHost::shareLabels(comm::Communicator &world) const {
 
 StatusOr<std::vector<float>>
 ScoreHost::shareLogits(comm::Communicator &world) const {
-  std::vector<int32_t> words(places.size() * vocabulary);
+  std::vector<int32_t> words(places.size() * columns);
   auto next = logits.values.begin();
   for (const LogitRun &run : runs)
     for (uint64_t c = 0; c < run.columns; ++c)
-      words[run.place * vocabulary + run.firstColumn + c] =
+      words[run.place * columns + run.firstColumn + c] =
           std::bit_cast<int32_t>(*next++);
   return sumOfBits(world, std::move(words));
 }

@@ -26,7 +26,13 @@ struct LabelPlace {
 class ScoreHost : public StepHost {
 public:
   /// A checked program; `next` gives global microbatches.
-  ScoreHost(const program::Program &program, unsigned rank, NextBatch next);
+  ScoreHost(const program::Program &program, unsigned rank, NextBatch next)
+      : ScoreHost(program, rank, std::move(next), "logits") {}
+
+  /// The same; in the place of logits it takes what the last layer made, where
+  /// the program tells it.
+  static ScoreHost ofHidden(const program::Program &program, unsigned rank,
+                            NextBatch next);
 
   /// Of another entry, with `tokens` sequences of one position each.
   ScoreHost(const program::Program &program, unsigned rank,
@@ -35,6 +41,8 @@ public:
   /// Rows and labels of a row.
   uint64_t rows() const { return batch; }
   uint64_t length() const { return sequence; }
+  /// Numbers of each place that ask() takes; 0 if the program tells none.
+  uint64_t width() const { return columns; }
 
   /// Of the runs from here on: whether to bring the labels' log-probabilities
   /// (at first, yes), and the logits of which places (at first, of none).
@@ -49,10 +57,14 @@ public:
   /// it means nothing. A collective of the world.
   StatusOr<std::vector<float>> shareLabels(comm::Communicator &world) const;
 
-  /// The same of the logits that were asked for: [places, vocabulary].
+  /// The same of the logits, or of what the last layer made, that were asked
+  /// for: [places, width()].
   StatusOr<std::vector<float>> shareLogits(comm::Communicator &world) const;
 
 private:
+  ScoreHost(const program::Program &program, unsigned rank, NextBatch next,
+            const std::string &rowName);
+
   /// Where a shard begins, one a dim.
   using Corner = std::vector<int64_t>;
 
@@ -72,11 +84,14 @@ private:
   Held &heldOf(const std::string &name);
   void findOwn(const program::Program &program, unsigned rank,
                const std::string &entry, const std::string &name);
+  static uint64_t widthOf(const program::Program &program,
+                          const std::string &name);
   std::vector<ByteRange> wantedLogits(const HostOutput &output);
   StatusOr<std::vector<float>> sumOfBits(comm::Communicator &world,
                                          std::vector<int32_t> words) const;
 
-  uint64_t batch, sequence, vocabulary;
+  std::string rowName = "logits"; ///< The output that has a row of numbers.
+  uint64_t batch, sequence, columns;
   bool wantsLabels = true;
   std::vector<LabelPlace> places;
   Held lse, picked, logits;
