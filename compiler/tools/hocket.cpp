@@ -12,6 +12,7 @@
 #include "compiler/driver/Compile.h"
 #include "compiler/tools/CheckpointCommand.h"
 #include "compiler/tools/CompileCommand.h"
+#include "compiler/tools/DataNeighborsCommand.h"
 #include "compiler/tools/DataShowCommand.h"
 #include "compiler/tools/ImportWeights.h"
 #include "compiler/tools/SpecOptions.h"
@@ -22,6 +23,7 @@
 #include "compiler/tools/planning/PlanCommand.h"
 #include "compiler/tools/planning/ProgramPrice.h"
 #include "compiler/tools/planning/StrategyCommand.h"
+#include "frontends/FrontEnd.h"
 #include "runtime/program/NativeOrigin.h"
 #include "runtime/program/file/ProgramFile.h"
 #include "runtime/tools/AskCommand.h"
@@ -40,6 +42,7 @@
 
 #include "llvm/Config/llvm-config.h"
 
+#include <algorithm>
 #include <memory>
 
 using namespace hocket;
@@ -85,6 +88,27 @@ static ProgramResolver compilingResolver(Asks asks) {
 }
 
 static StatusOr<program::Program>
+compileEmbedder(const EmbedderRequest &embedder) {
+  if (embedder.input.ends_with(".hkx"))
+    return readProgram(embedder.input);
+  CompileRequest request;
+  request.input = embedder.input;
+  request.spec.anyBatch = true;
+  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
+                          loadSpecification(request.input, request.spec));
+  uint64_t length =
+      std::min(embedder.length, uint64_t(loaded.spec.model().max_positions()));
+  request.spec.overrides = {
+      "training.sequence_length=" + std::to_string(length),
+      "training.micro_batch_size=" + std::to_string(embedder.rows)};
+  request.entries.train = false;
+  request.entries.embed = true;
+  HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(request));
+  (void)noteNativeCode(result.program);
+  return std::move(result.program);
+}
+
+static StatusOr<program::Program>
 compileForCalibration(const std::string &path) {
   CompileRequest request;
   request.input = path;
@@ -117,6 +141,8 @@ int main(int argc, char **argv) {
   registerDataMerge(*data, result);
   registerDataInspect(*data, result);
   registerDataShow(*data, result);
+  registerDataChunks(*data, result);
+  registerDataNeighbors(*data, result, compileEmbedder);
   registerTokenizer(app, result);
   registerCheckpoint(app, result);
   registerPlan(app, result);

@@ -15,6 +15,8 @@
 #include "runtime/data/LossMask.h"
 #include "runtime/data/WordFile.h"
 #include "runtime/data/images/Pixels.h"
+#include "runtime/data/retrieval/EmbeddingFile.h"
+#include "runtime/data/samples/NeighborFile.h"
 #include "runtime/data/text/InputStream.h"
 #include "runtime/megatron/Model.h"
 #include "runtime/program/check/ProgramCheck.h"
@@ -283,6 +285,34 @@ static void readImageFile(std::string_view bytes) {
       require((*file)->read(image, pixels).ok(), "a sound image can be read");
 }
 
+/// What pages hold, as their checks keep other damage out.
+static void readRowFile(std::string_view bytes) {
+  std::string pages;
+  for (uint64_t number = 0; number * data::pageContent < bytes.size();
+       ++number) {
+    auto content = bytes.substr(number * data::pageContent, data::pageContent);
+    auto page = data::makePage(number, content.data(), content.size());
+    pages.append(reinterpret_cast<const char *>(page.data()), page.size());
+  }
+  auto file =
+      data::RowFile::open(asFile("fuzz.neighbors", pages), data::neighborsKind);
+  if (!file.ok() || file->head().rows == 0)
+    return;
+  std::vector<uint8_t> row(file->head().rowBytes);
+  for (uint64_t at : {uint64_t(0), file->head().rows - 1})
+    require(file->read(at, 1, row.data()).ok(), "a sound row can be read");
+}
+
+static void readNpy(std::string_view bytes) {
+  constexpr uint64_t rows = 3; // As the seed has.
+  auto file =
+      data::openNpyEmbeddings(asFile("fuzz.npy", bytes), rows, "chunks");
+  if (!file.ok())
+    return;
+  data::RowMatrix all(rows, (*file)->dim());
+  (void)(*file)->read(0, rows, all);
+}
+
 static void readAdapterConfig(std::string_view bytes) {
   std::string path = asFile("adapter_config.json", bytes);
   (void)checkpoint::readAdapterConfig(parentOf(path), "llama");
@@ -318,5 +348,7 @@ void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
   targets["words"] = readWords;
   targets["image"] = readImage;
   targets["images-file"] = readImageFile;
+  targets["neighbors"] = readRowFile;
+  targets["npy"] = readNpy;
   targets["adapter-config"] = readAdapterConfig;
 }

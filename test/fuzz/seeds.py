@@ -47,6 +47,12 @@ PIECES = b"HKTWORD1" + struct.pack("<3Q", 13, 12, 3) + bytes((0b00110000, 0b1000
 # Two images of 2 x 2 pixels, of 3 tokens each, in two documents of 7 tokens.
 IMAGES = b"HKTIMGS1" + struct.pack("<8Q", 2, 14, 2, 3, 9, 2, 2, 3) + bytes(range(24))
 IMAGES += struct.pack("<3Q3I", 0, 2, 3, 1, 0, 1)
+# Three samples of one chunk with two neighbours.
+NEIGHBORS = b"HKTNEIGH" + bytes(range(64)) + struct.pack("<2Q", 16, 3)
+NEIGHBORS += struct.pack("<12I", 1, 64, 0, 0, *[2**32 - 1] * 2, 5, 128, 1, 0, 2, 0)
+NPY_HEADER = b"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }\n"
+NPY = b"\x93NUMPY\1\0" + struct.pack("<H", len(NPY_HEADER)) + NPY_HEADER
+NPY += struct.pack("<6f", 1, 2, 3, 4, 5, 6)
 REQUESTS = (
     {"prompt": ["to be", "or"], "max_tokens": 3, "logprobs": 2, "echo": True, "n": 2},
     {"prompt": [116, 111], "stop": ["be", "x"], "seed": 7, "top_p": 0.9, "model": "fuzz"},
@@ -113,6 +119,8 @@ class Seeds:
         self.add("adapter-config", in_tree("test/numerics/golden/adapter/adapter_config.json"))
         self.add("loss-mask", [MASK])
         self.add("words", [PIECES])
+        self.add("neighbors", [NEIGHBORS])
+        self.add("npy", [NPY])
         self.add("cluster", in_tree("runtime/cluster/systems/*.textproto"))
         problems = in_tree("test/planning/strategy/*.json",
                            "test/planning/strategy/two-*.textproto")  # fmt: skip
