@@ -78,6 +78,8 @@ static Status enterPart(Message &message, const FieldDescriptor &field,
     reflection.AddMessage(&message, &field);
   else if (field.enum_type())
     reflection.AddEnumValue(&message, &field, 0);
+  else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING)
+    reflection.AddString(&message, &field, "");
   else
     reflection.AddInt64(&message, &field, 0);
   return okStatus();

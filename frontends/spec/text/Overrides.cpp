@@ -56,12 +56,9 @@ static Status setEnum(const FieldReference &at, const std::string &text) {
   return okStatus();
 }
 
-static Status setString(const FieldReference &at, std::string text) {
+static std::string withoutQuotes(const std::string &text) {
   bool quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
-  if (quoted)
-    text = text.substr(1, text.size() - 2);
-  at.message->GetReflection()->SetString(at.message, at.field, std::move(text));
-  return okStatus();
+  return quoted ? text.substr(1, text.size() - 2) : text;
 }
 
 /// `text` is a whole message in braces; it replaces the one at `at`.
@@ -92,6 +89,14 @@ static Status setEntry(const FieldReference &at, const std::string &text) {
       reflection.SetRepeatedEnum(at.message, at.field, at.index, value);
     else
       reflection.AddEnum(at.message, at.field, value);
+    return okStatus();
+  }
+  if (at.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    if (at.index >= 0)
+      reflection.SetRepeatedString(at.message, at.field, at.index,
+                                   withoutQuotes(text));
+    else
+      reflection.AddString(at.message, at.field, withoutQuotes(text));
     return okStatus();
   }
   HOCKET_ASSIGN_OR_RETURN(int64_t value,
@@ -147,7 +152,10 @@ static Status setField(const FieldReference &at, const std::string &path,
   case FieldDescriptor::CPPTYPE_ENUM:
     return at.field->is_repeated() ? setList(at, text) : setEnum(at, text);
   case FieldDescriptor::CPPTYPE_STRING:
-    return setString(at, text);
+    if (at.field->is_repeated())
+      return setList(at, text);
+    reflection.SetString(at.message, at.field, withoutQuotes(text));
+    return okStatus();
   case FieldDescriptor::CPPTYPE_MESSAGE:
     return setMessage(at, path, text);
   default:

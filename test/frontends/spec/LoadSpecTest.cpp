@@ -140,6 +140,21 @@ TEST(LoadSpec, ListsAreWrittenWholeOrByIndex) {
   EXPECT_EQ(spec.plan().layers_per_stage_size(), 1);
 }
 
+TEST(LoadSpec, ListsOfTextsAreWrittenLikewise) {
+  std::vector<std::string> with = {"model.qk_norm=false",
+                                   "model.retrieval={layers: 0}",
+                                   "training.data.retrieved.corpus=a,\"b c\"",
+                                   "training.data.retrieved.corpus[1]=d,e"};
+  Spec spec = load(nano, {"", with}).spec;
+  const auto &corpus = spec.training().data().retrieved().corpus();
+  EXPECT_EQ(std::vector(corpus.begin(), corpus.end()),
+            (std::vector<std::string>{"a", "d,e"}));
+  with.back() = "training.data.retrieved.corpus[2]=f";
+  spec = load(nano, {"", with}).spec;
+  EXPECT_EQ(spec.training().data().retrieved().corpus(1), "b c");
+  EXPECT_EQ(spec.training().data().retrieved().corpus(2), "f");
+}
+
 TEST(LoadSpec, FlagsStandForFields) {
   Spec spec = Spec();
   FieldLocations locations;
