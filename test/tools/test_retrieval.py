@@ -210,7 +210,7 @@ class RetrievalTest(unittest.TestCase):
                      "--corpus-embeddings", "corpus.npy")  # fmt: skip
         self.refused("there is no index 'HNSW32'",
                      *self.neighbors("train", "--index", "HNSW32"))  # fmt: skip
-        self.refused("needs at least 100000 chunks",
+        self.refused(f"needs at least 100,000 chunks, the corpus has {len(self.corpus)}",
                      *self.neighbors("train", "--index", "IVF100000,Flat"))  # fmt: skip
         self.refused("no 5 equal parts",
                      *self.neighbors("train", "--index", "IVF2,PQ5"))  # fmt: skip

@@ -21,6 +21,8 @@ using namespace hocket::test;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+namespace retrieval_test {
+
 namespace {
 
 constexpr uint64_t chunkLength = 4, sequenceLength = 16, neighborsEach = 2,
@@ -38,14 +40,14 @@ std::vector<float> embeddingOf(std::span<const int32_t> tokens) {
 
 class SumEmbedder : public ChunkEmbedder {
 public:
-  uint64_t dim() const override { return ::dim; }
+  uint64_t dim() const override { return retrieval_test::dim; }
   Sha256::Digest digest() const override { return Sha256::of("sum"); }
   uint64_t atOnce() const override { return 3; }
   Status embed(std::span<const ChunkTokens> chunks,
                std::span<float> out) override {
     for (const ChunkTokens &chunk : chunks) {
       std::ranges::copy(embeddingOf(chunk), out.begin());
-      out = out.subspan(::dim);
+      out = out.subspan(retrieval_test::dim);
       ++embedded;
     }
     return okStatus();
@@ -574,3 +576,5 @@ TEST(NpyTest, OthersAreRefused) {
   EXPECT_THAT(messageOf(npyFile(good, {1, 2, 3, 4, INFINITY, 6})),
               HasSubstr("row 2 has a number that is not finite"));
 }
+
+} // namespace retrieval_test
