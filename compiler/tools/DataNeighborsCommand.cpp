@@ -33,7 +33,7 @@ using namespace hocket;
 namespace {
 
 struct NeighborsArguments : RetrievalArguments {
-  std::vector<std::string> splits = {"train", "valid"};
+  std::vector<std::string> splits; ///< Empty: what a run reads.
   // The encoder.
   std::string embedder, embedderProgram, tokenizer, embedderTokenizer;
   uint64_t rows = 32;
@@ -150,7 +150,7 @@ Status checkEmbedder(const NeighborsArguments &arguments) {
                 arguments.sampleEmbeddings.empty()))
     return invalidArgument("--corpus-embeddings and --sample-embeddings go "
                            "together");
-  if (given && arguments.splits.size() > 1)
+  if (given && arguments.splits.size() != 1)
     return invalidArgument("--sample-embeddings are those of one split; say "
                            "which, as in --split train");
   if (given)
@@ -230,6 +230,38 @@ void print(const NeighborsArguments &arguments,
                    (result.wasThere ? "; it was there" : "") + "\n";
 }
 
+/// Samples, and what the run calls the split that they are of.
+struct SplitTarget {
+  data::Split split;
+  data::NeighborTarget target;
+};
+
+/// Those that the command line names, or else those of training and, as far as
+/// the run has such data, of validation.
+StatusOr<std::vector<SplitTarget>>
+targetsOf(const NeighborsArguments &arguments, const RetrievalRun &run,
+          std::vector<std::string> &corpus) {
+  std::vector<std::string> splits = arguments.splits;
+  if (splits.empty())
+    splits = {"train"};
+  if (arguments.splits.empty() && run.validates())
+    splits.push_back("valid");
+  std::vector<SplitTarget> targets;
+  for (const std::string &name : splits) {
+    HOCKET_ASSIGN_OR_RETURN(data::Split split, data::parseSplit(name));
+    auto ofSplit = run.targets(split, corpus);
+    if (!ofSplit.ok() && arguments.splits.empty() && name == "valid") {
+      std::cerr << "no neighbours for validation: " +
+                       ofSplit.status().message() + "\n";
+      continue;
+    }
+    HOCKET_RETURN_IF_ERROR(ofSplit.status());
+    for (data::NeighborTarget &target : *ofSplit)
+      targets.push_back({split, std::move(target)});
+  }
+  return targets;
+}
+
 Status run(const NeighborsArguments &arguments,
            const EmbedderCompiler &compiler) {
   InterruptGuard guard;
@@ -248,13 +280,8 @@ Status run(const NeighborsArguments &arguments,
                             data::parseIndexKind(arguments.index));
   }
   // All that can be wrong with the samples is told before hours of work.
-  std::vector<std::pair<data::Split, data::NeighborTarget>> targets;
-  for (const std::string &name : arguments.splits) {
-    HOCKET_ASSIGN_OR_RETURN(data::Split split, data::parseSplit(name));
-    HOCKET_ASSIGN_OR_RETURN(auto ofSplit, of.targets(split, options.corpus));
-    for (data::NeighborTarget &target : ofSplit)
-      targets.emplace_back(split, std::move(target));
-  }
+  HOCKET_ASSIGN_OR_RETURN(std::vector<SplitTarget> targets,
+                          targetsOf(arguments, of, options.corpus));
   if (!options.sampleEmbeddings.empty() && targets.size() > 1)
     return invalidArgument("--sample-embeddings are those of one token file; "
                            "name each part of the blend by itself");
@@ -344,9 +371,9 @@ void hocket::registerDataNeighbors(CLI::App &data, Status &result,
           [arguments](const std::string &text) {
             arguments->splits = CLI::detail::split(text, ',');
           },
-          "Whose samples: train, valid or test, or several with commas")
-      ->type_name("NAMES")
-      ->default_str("train,valid");
+          "Whose samples: train, valid or test, or several with commas "
+          "(default: train, and valid if the run validates)")
+      ->type_name("NAMES");
   addEmbedderOptions(*command, *arguments);
   command
       ->add_option("--index", arguments->index,

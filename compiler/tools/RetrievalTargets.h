@@ -38,6 +38,11 @@ public:
   const data::NeighborShape &shape() const { return options.retrieval->shape; }
   uint64_t vocabularySize() const { return options.vocabularySize; }
 
+  /// Whether it measures the loss of validation data.
+  bool validates() const {
+    return length.validInterval > 0 && length.validBatches > 0;
+  }
+
   /// Each token file of a split with the samples that the run has of it.
   /// `corpus` becomes the token files that neighbours come from.
   StatusOr<std::vector<data::NeighborTarget>>
