@@ -38,7 +38,9 @@ static CompileRequest requestOf(const std::string &spec,
   request.spec.overrides = choice.overrides;
   request.fuse = choice.fuse;
   request.target = choice.target;
-  request.entries = {choice.trains, choice.writes, choice.prefillTokens};
+  request.entries = {.train = choice.trains,
+                     .generate = choice.writes,
+                     .prefillTokens = choice.prefillTokens};
   request.invariantGemms = choice.invariantGemms;
   if (choice.leastPart > 0)
     request.leastPart = choice.leastPart;
