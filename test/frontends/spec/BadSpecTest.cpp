@@ -59,8 +59,8 @@ const BadText badTexts[] = {
      "moe, state_space, layer_kinds, pattern, attention_mask, token_types, "
      "embedding_norm, "
      "final_norm, head_transform, head_bias, "
-     "sentence_head, classes, choices, encoder, vision or "
-     "image_token"},
+     "sentence_head, classes, choices, encoder, vision, "
+     "image_token or retrieval"},
     {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 200 max_positions: 9\n"
      "attention_mask: BIDIRECTIONAL classes: 2 }\n"
      "training { classification { pad_token: 101 } }",

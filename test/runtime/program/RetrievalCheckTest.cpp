@@ -71,9 +71,8 @@ TEST(RetrievalCheck, SizesAreSound) {
   const std::string none =
       "has chunks or neighbours of no size, or of too large a one";
   for (uint64_t size : {uint64_t(0), uint64_t(1) << 21, ~uint64_t(0)}) {
-    EXPECT_EQ(
-        fault([&](Program &, Retrieval &r) { r.set_chunk_length(size); }),
-        none);
+    EXPECT_EQ(fault([&](Program &, Retrieval &r) { r.set_chunk_length(size); }),
+              none);
     EXPECT_EQ(fault([&](Program &, Retrieval &r) { r.set_neighbors(size); }),
               none);
     EXPECT_EQ(
