@@ -71,7 +71,7 @@ class BudgetsTest(unittest.TestCase):
         self.assertFalse(lines, f"{len(lines)} {what}:\n{shown}")
 
     def test_the_table_is_whole(self):
-        self.assertEqual(len(plans.EXAMPLES), 14)
+        self.assertEqual(len(plans.EXAMPLES), 15)
         self.assertEqual(len(plans.PLANS), 39)
         self.assertGreater(self.count, 1000)
         self.assertGreater(len(self.kinds), 200)
