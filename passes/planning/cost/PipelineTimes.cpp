@@ -19,109 +19,138 @@ namespace {
 /// Plays 1F1B, plain or interleaved in groups of one microbatch per rank: each
 /// rank runs its list as far as what it needs is there, then its neighbours
 /// are looked at again.
+///
+/// All ranks go through the same list of (chunk, microbatch) forward, and
+/// through the same with chunks the other way round backward. So the pass that
+/// one waits for has the same index on the rank before it, or, from the last
+/// rank to the first, that of the chunk before.
 class OneForwardOneBackward {
 public:
   explicit OneForwardOneBackward(const ScheduleProblem &problem)
       : problem(problem), shape(problem.shape),
-        total(shape.chunks * shape.microbatches),
-        forwardEnd(size_t(shape.cells()), -1),
-        backwardEnd(size_t(shape.cells()), -1), ranks(size_t(shape.ranks)) {}
+        total(size_t(shape.chunks * shape.microbatches)),
+        transfer(shape.ranks > 1 ? problem.transfer : 0),
+        ranks(size_t(shape.ranks)) {
+    listPasses();
+    for (int64_t rank = 0; rank < shape.ranks; ++rank)
+      start(rank);
+  }
 
   PipelineEnds play();
 
 private:
-  struct Cell {
-    int64_t chunk, microbatch;
+  struct Pass {
+    size_t chunk;
+    size_t width; ///< Microbatches of its group: how far its chunk before is.
+    size_t own;   ///< Of a backward pass, the index of its forward.
   };
-  /// A rank's place in its list.
+  struct Seconds {
+    double forward, backward;
+  };
+  /// A rank's place in its list, and when its passes ended.
   struct Place {
-    int64_t forwards = 0, backwards = 0;
+    size_t forwards = 0, backwards = 0;
     double time = 0;
+    int64_t warmup = 0;
+    std::vector<double> forwardEnds, backwardEnds;
+    std::vector<Seconds> chunks;
   };
 
-  /// The index-th pass of a rank in the order of forwards; backwards take the
-  /// chunks the other way round.
-  Cell cell(int64_t index) const;
-  bool step(int64_t rank);
-  bool forward(int64_t rank, Place &place);
-  bool backward(int64_t rank, Place &place);
-  size_t at(int64_t stage, int64_t microbatch) const {
-    return size_t(stage * shape.microbatches + microbatch);
-  }
+  void listPasses();
+  void start(int64_t rank);
+  bool step(size_t rank);
+  bool forward(size_t rank, Place &place);
+  bool backward(size_t rank, Place &place);
 
   const ScheduleProblem &problem;
   const PipelineShape &shape;
-  int64_t total;
-  std::vector<double> forwardEnd, backwardEnd;
+  size_t total;
+  double transfer;
+  std::vector<Pass> passes;
   std::vector<Place> ranks;
 };
 
-OneForwardOneBackward::Cell OneForwardOneBackward::cell(int64_t index) const {
-  if (shape.chunks == 1)
-    return {0, index};
-  int64_t group = shape.ranks, round = group * shape.chunks;
-  int64_t low = index / round * group;
-  int64_t width = std::min(group, shape.microbatches - low);
-  int64_t inside = index - low * shape.chunks;
-  return {inside / width, low + inside % width};
+void OneForwardOneBackward::listPasses() {
+  int64_t group = shape.chunks == 1 ? shape.microbatches : shape.ranks;
+  passes.reserve(total);
+  for (int64_t low = 0; low < shape.microbatches; low += group) {
+    int64_t width = std::min(group, shape.microbatches - low);
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+      for (int64_t i = 0; i < width; ++i) {
+        int64_t other = shape.chunks - 1 - chunk; // Of the backward pass.
+        passes.push_back({size_t(chunk), size_t(width),
+                          size_t(low * shape.chunks + other * width + i)});
+      }
+  }
 }
 
-bool OneForwardOneBackward::forward(int64_t rank, Place &place) {
-  Cell next = cell(place.forwards);
-  int64_t stage = next.chunk * shape.ranks + rank;
-  double ready = 0;
-  if (stage > 0) {
-    ready = forwardEnd[at(stage - 1, next.microbatch)];
-    if (ready < 0)
-      return false;
-    ready += shape.ranks > 1 ? problem.transfer : 0;
+void OneForwardOneBackward::start(int64_t rank) {
+  Place &place = ranks[size_t(rank)];
+  place.warmup = warmupForwards(problem, rank);
+  place.forwardEnds.resize(total);
+  place.backwardEnds.resize(total);
+  for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+    const ChunkCost &cost = problem.cost(rank, chunk);
+    place.chunks.push_back({cost.forward, cost.backward + cost.weight});
   }
-  const ChunkCost &cost = problem.cost(rank, next.chunk);
-  place.time = std::max(place.time, ready) + cost.forward;
-  forwardEnd[at(stage, next.microbatch)] = place.time;
+}
+
+bool OneForwardOneBackward::forward(size_t rank, Place &place) {
+  size_t index = place.forwards;
+  const Pass &next = passes[index];
+  double ready = 0;
+  if (rank > 0 || next.chunk > 0) {
+    const Place &before = ranks[rank > 0 ? rank - 1 : ranks.size() - 1];
+    size_t needed = rank > 0 ? index : index - next.width;
+    if (before.forwards <= needed)
+      return false;
+    ready = before.forwardEnds[needed] + transfer;
+  }
+  place.time = std::max(place.time, ready) + place.chunks[next.chunk].forward;
+  place.forwardEnds[index] = place.time;
   ++place.forwards;
   return true;
 }
 
-bool OneForwardOneBackward::backward(int64_t rank, Place &place) {
-  Cell next = cell(place.backwards);
-  next.chunk = shape.chunks - 1 - next.chunk;
-  int64_t stage = next.chunk * shape.ranks + rank;
-  double ready = forwardEnd[at(stage, next.microbatch)];
-  if (ready < 0)
+bool OneForwardOneBackward::backward(size_t rank, Place &place) {
+  size_t index = place.backwards;
+  const Pass &next = passes[index];
+  if (place.forwards <= next.own)
     return false;
-  if (stage + 1 < shape.stages()) {
-    double after = backwardEnd[at(stage + 1, next.microbatch)];
-    if (after < 0)
+  double ready = 0;
+  bool isLast = rank + 1 == ranks.size();
+  if (!isLast || next.chunk > 0) {
+    const Place &after = ranks[isLast ? 0 : rank + 1];
+    size_t needed = isLast ? index - next.width : index;
+    if (after.backwards <= needed)
       return false;
-    ready = std::max(ready, after + (shape.ranks > 1 ? problem.transfer : 0));
+    ready = after.backwardEnds[needed] + transfer;
   }
-  const ChunkCost &cost = problem.cost(rank, next.chunk);
-  place.time = std::max(place.time, ready) + cost.backward + cost.weight;
-  backwardEnd[at(stage, next.microbatch)] = place.time;
+  size_t chunk = size_t(shape.chunks) - 1 - next.chunk;
+  place.time = std::max(place.time, ready) + place.chunks[chunk].backward;
+  place.backwardEnds[index] = place.time;
   ++place.backwards;
   return true;
 }
 
 /// Whether the rank ran an action.
-bool OneForwardOneBackward::step(int64_t rank) {
-  Place &place = ranks[size_t(rank)];
+bool OneForwardOneBackward::step(size_t rank) {
+  Place &place = ranks[rank];
   if (place.backwards == total)
     return false;
-  int64_t warmup = warmupForwards(problem, rank);
-  bool isForward =
-      place.forwards < total && place.forwards - place.backwards <= warmup;
+  bool isForward = place.forwards < total &&
+                   int64_t(place.forwards - place.backwards) <= place.warmup;
   return isForward ? forward(rank, place) : backward(rank, place);
 }
 
 PipelineEnds OneForwardOneBackward::play() {
   for (bool moved = true; moved;) {
     moved = false;
-    for (int64_t rank = 0; rank < shape.ranks; ++rank)
+    for (size_t rank = 0; rank < ranks.size(); ++rank)
       while (step(rank))
         moved = true;
-    for (int64_t rank = shape.ranks - 1; rank >= 0; --rank)
-      while (step(rank))
+    for (size_t rank = ranks.size(); rank > 0; --rank)
+      while (step(rank - 1))
         moved = true;
   }
   PipelineEnds ends;
