@@ -98,24 +98,27 @@ double OpTimes::allReduce(double bytes, const RankGroup &group) const {
   return path.start + std::min(2 * ring(bytes, size, path), tree);
 }
 
-double OpTimes::dispatch(double bytes, double copies,
-                         const RankGroup &group) const {
+double OpTimes::dispatch(double bytes, double copies, const RankGroup &group,
+                         double share) const {
   if (group.size <= 1)
     return 0;
   Path path = pathOf(group);
   double n = double(group.size), local = path.members;
   const cluster::Link &inside = described.node_link();
-  double reached = software().dispatch_once()
-                       ? 1 - std::pow(1 - 1 / n, copies) // Of another rank.
-                       : copies / n;
-  double within = bytes * (local - 1) * reached /
+  // How often a token goes to one of so many places.
+  auto toEach = [&](double places) {
+    double open = std::max(1.0, share * places);
+    double reached = open * (1 - std::pow(1 - 1 / open, copies));
+    return (software().dispatch_once() ? reached : copies) / places;
+  };
+  double within = bytes * (local - 1) * toEach(n) /
                   (inside.bandwidth() * inside.efficiency());
   if (local >= n)
     return within + path.latency + path.start;
   const cluster::Link &outside = described.network();
   double nodes = n / local;
-  double times = (nodes - 1) * (1 - std::pow(1 - 1 / nodes, copies));
-  double across = bytes * times / (outside.bandwidth() * outside.efficiency());
+  double across = bytes * (nodes - 1) * toEach(nodes) /
+                  (outside.bandwidth() * outside.efficiency());
   return std::max(within, across) + path.latency + path.start;
 }
 

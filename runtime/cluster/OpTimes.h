@@ -65,11 +65,12 @@ public:
   double allGather(double bytes, const RankGroup &group) const;
   double allReduce(double bytes, const RankGroup &group) const;
   /// Each member's tokens, of `bytes` together, go to `copies` members each,
-  /// evenly chosen; to one that is chosen c times they go as often, or once
-  /// with software.dispatch_once. What goes to a node that has several of them
-  /// crosses the network once, which nodes with c copies of a token on N nodes
-  /// makes (N - 1) (1 - (1 - 1/N)^c) times.
-  double dispatch(double bytes, double copies, const RankGroup &group) const;
+  /// evenly chosen from a `share` of them; to one that is chosen c times they
+  /// go as often, or once with software.dispatch_once. With it they cross the
+  /// network once to each node: with c copies, chosen from M = share N of N
+  /// nodes, (N - 1) / N M (1 - (1 - 1/M)^c) times; else c (N - 1) / N times.
+  double dispatch(double bytes, double copies, const RankGroup &group,
+                  double share = 1) const;
   /// From a rank to one `stride` further on a line of `size`.
   double transfer(double bytes, const RankGroup &line) const;
 

@@ -31,6 +31,7 @@ struct KnownModel {
   /// Layers without those that predict further tokens.
   int64_t layers, hidden, heads, kvHeads, headDim, ffn, vocab;
   int64_t experts = 0, topK = 0, expertFfn = 0, sharedFfn = 0, denseLayers = 0;
+  int64_t expertGroups = 0, topGroups = 0;
   int64_t window = 0, windowBlocks = 0;
   int64_t predicted = 0, expertLatent = 0, attentionBlocks = 0;
   bool gated = true, tied = false, expertBias = false;
@@ -107,6 +108,8 @@ constexpr KnownModel models[] = {
      .expertFfn = 2048,
      .sharedFfn = 2048,
      .denseLayers = 3,
+     .expertGroups = 8,
+     .topGroups = 4,
      .predicted = 1,
      .latent = deepSeekAttention},
     {.spelling = {"KIMIK2", "1T"},
@@ -250,6 +253,8 @@ std::optional<ModelShape> planning::publishedModel(const std::string &name,
   model.expertFfn = known->expertFfn;
   model.sharedFfn = known->sharedFfn;
   model.denseLayers = known->denseLayers;
+  model.expertGroups = known->expertGroups;
+  model.topGroups = known->topGroups;
   model.predicted = known->predicted;
   model.expertLatent = known->expertLatent;
   model.expertBias = known->expertBias;

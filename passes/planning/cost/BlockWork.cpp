@@ -79,6 +79,8 @@ void BlockWork::gemm(const cluster::Gemm &gemm, double share) {
   double each = times.software().quantize_bytes() * gemm.count * gemm.m;
   work.forward.memory += times.memory(each * gemm.k);
   work.backward.memory += times.memory(each * gemm.n);
+  launch(work.forward, quantizeKernels);
+  launch(work.backward, quantizeKernels);
 }
 
 void BlockWork::addGemm(double seconds) {

@@ -47,6 +47,10 @@ protected:
     pass.host += ops * times.software().host_op_seconds();
   }
 
+  /// Make a tensor 8-bit: one finds its scales, one casts it; or one casts it,
+  /// and one brings the scales of its blocks in the order that GEMMs read.
+  static constexpr double quantizeKernels = 2;
+
   const ModelShape &model;
   const StepShape &step;
   const ParallelPlan &plan;

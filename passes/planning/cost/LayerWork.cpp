@@ -71,7 +71,8 @@ void LayerPricer::expertGemm(const cluster::Gemm &shape) {
   if (compiled)
     return wideGemm(shape);
   gemm(shape, step.elementBits == 8 ? times.software().expert_gemm() : 1);
-  double each = times.software().expert_launches() * shape.count;
+  double kernels = step.elementBits == 8 ? 1 + quantizeKernels : 1;
+  double each = times.software().expert_launches() * kernels * shape.count;
   launch(work.forward, each);
   launch(work.backward, 2 * each);
   // A bias is added, and its gradient summed, by kernels of their own.
@@ -319,8 +320,11 @@ void LayerPricer::expertBlock() {
   // Published systems send a token once to each machine; programs, each row.
   double shared = compiled ? bytes / topK : bytes;
   double sent = compiled ? bytes * expertTp : bytes / topK;
+  double open = model.expertGroups > 0
+                    ? double(model.topGroups) / double(model.expertGroups)
+                    : 1;
   expertCollective(2 * times.dispatch(sent, compiled ? 1 : topK,
-                                      {plan.ep, plan.expertTensor()}));
+                                      {plan.ep, plan.expertTensor()}, open));
   if (plan.expertTensor() > 1)
     expertCollective(
         2 * times.allGather(shared * expertTp, {plan.expertTensor(), 1}));

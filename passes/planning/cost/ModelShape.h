@@ -130,6 +130,9 @@ struct ModelShape {
   int64_t expertFfn = 0;
   int64_t sharedFfn = 0;
   int64_t denseLayers = 0;
+  /// Experts are in so many groups, of which a token goes to `topGroups`; 0: to
+  /// any expert (arXiv 2412.19437, section 2.1.2, node-limited routing).
+  int64_t expertGroups = 0, topGroups = 0;
   /// What an expert takes at most, times an even share; 0: all that come.
   double capacity = 0;
   /// Without that, where ranks share experts out: the rows that one has room

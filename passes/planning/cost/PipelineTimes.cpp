@@ -10,6 +10,7 @@
 #include "passes/planning/ScheduleSimulator.h"
 
 #include <algorithm>
+#include <optional>
 
 using namespace hocket;
 using namespace hocket::planning;
@@ -37,6 +38,9 @@ public:
   }
 
   PipelineEnds play();
+  /// Once it was played: the seconds from a group of microbatches to the next
+  /// if all ranks have come to the same, for as many passes as one depends on.
+  std::optional<double> period() const;
 
 private:
   struct Pass {
@@ -159,13 +163,56 @@ PipelineEnds OneForwardOneBackward::play() {
   return ends;
 }
 
+std::optional<double> OneForwardOneBackward::period() const {
+  auto group = size_t(shape.chunks * shape.ranks);
+  size_t ahead = size_t(ranks[0].warmup) + 1; // The most of all ranks.
+  size_t needed = ahead + group; // How far back what a pass waits for lies.
+  // Backward passes after the last forward pass keep no distance to one.
+  if (total < 2 * needed + ahead)
+    return std::nullopt;
+  double found =
+      ranks[0].forwardEnds[total - 1] - ranks[0].forwardEnds[total - 1 - group];
+  auto repeats = [&](const std::vector<double> &ends, size_t end) {
+    for (size_t i = end - needed; i < end; ++i)
+      if (ends[i] - ends[i - group] != found)
+        return false;
+    return true;
+  };
+  for (const Place &place : ranks)
+    if (!repeats(place.forwardEnds, total) ||
+        !repeats(place.backwardEnds, total - ahead))
+      return std::nullopt;
+  return found;
+}
+
+/// In between, what each pass waits for lies a fixed number of passes back: as
+/// soon as all of that repeats, everything does, and groups of microbatches
+/// may be left out. Times are whole nanoseconds, so sums of them are exact.
+PipelineEnds playRepeating(const ScheduleProblem &problem) {
+  constexpr int64_t enough = 8; // Groups, after which most pipelines repeat.
+  int64_t group = problem.shape.ranks;
+  int64_t more = problem.shape.microbatches / group - enough;
+  if (more > enough) {
+    ScheduleProblem shorter = problem;
+    shorter.shape.microbatches -= more * group;
+    OneForwardOneBackward player(shorter);
+    PipelineEnds ends = player.play();
+    if (std::optional<double> period = player.period()) {
+      for (double &end : ends)
+        end += double(more) * *period;
+      return ends;
+    }
+  }
+  return OneForwardOneBackward(problem).play();
+}
+
 } // namespace
 
 StatusOr<PipelineEnds> planning::pipelineEnds(const std::string &schedule,
                                               const ScheduleProblem &problem,
                                               ScheduleOrders &orders) {
   if (isPlayedDirectly(schedule, problem))
-    return OneForwardOneBackward(problem).play();
+    return playRepeating(problem);
   HOCKET_ASSIGN_OR_RETURN(const ScheduleOrder *order,
                           orders.find(schedule, problem));
   HOCKET_ASSIGN_OR_RETURN(Timeline timeline,

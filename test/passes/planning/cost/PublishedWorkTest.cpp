@@ -138,6 +138,51 @@ TEST(OpTimes, DispatchesOnceToEachRank) {
               1, 0.01);
 }
 
+/// All-to-all sends every copy over the network; with dispatch_once a node gets
+/// a token once. 32 ranks are four nodes, of which three are others.
+TEST(OpTimes, TokensCrossTheNetworkOnceOrForEachExpert) {
+  cluster::System system = *cluster::systemNamed("h100");
+  cluster::RankGroup group{32, 1};
+  const cluster::Link &link = system.network();
+  auto crossings = [&](bool once, double share) {
+    system.mutable_software()->set_dispatch_once(once);
+    double seconds =
+        cluster::OpTimes(system, 16).dispatch(1e9, 8, group, share);
+    return (seconds - link.latency()) * link.bandwidth() * link.efficiency() /
+           1e9;
+  };
+  EXPECT_NEAR(crossings(false, 1), 8 * 3.0 / 4, 1e-9);
+  EXPECT_NEAR(crossings(true, 1), 3 * (1 - std::pow(0.75, 8)), 1e-9);
+  // A token that goes to two of the four nodes alone.
+  EXPECT_NEAR(crossings(true, 0.5), 0.75 * 2 * (1 - std::pow(0.5, 8)), 1e-9);
+  EXPECT_NEAR(crossings(false, 0.5), 8 * 3.0 / 4, 1e-9);
+}
+
+/// DeepSeek-V3's tokens go to experts of four of eight groups, which are its
+/// nodes where 64 ranks share the experts: of 7 * (1 - (7/8)^8) = 4.59
+/// crossings 7/8 * 4 (1 - (3/4)^8) = 3.15 are left.
+TEST(StepCost, GroupsOfExpertsLimitNodes) {
+  CostProblem problem = problemOn("h100", 64, gpt(4, 2048, 16), 64);
+  ModelShape &model = problem.model;
+  model.experts = 256;
+  model.topK = 8;
+  model.expertFfn = 1024;
+  problem.system.mutable_software()->set_dispatch_once(true);
+  problem.system.mutable_software()->set_expert_overlap(0);
+  problem.system.mutable_network()->set_latency(0);
+  ParallelPlan plan = *parsePlan("dp=64,ep=64,mbs=1");
+  auto expert = [&] {
+    return partWork(problem, plan).layers.back().forward.expert;
+  };
+  double anywhere = expert();
+  model.expertGroups = 8;
+  model.topGroups = 4;
+  const cluster::Link &link = problem.system.network();
+  double row = 2048 * 2048 * 2 / (link.bandwidth() * link.efficiency());
+  EXPECT_NEAR(anywhere, 2 * row * 7 * (1 - std::pow(7.0 / 8, 8)), 1e-9);
+  EXPECT_NEAR(expert(), 2 * row * 3.5 * (1 - std::pow(0.75, 8)), 1e-9);
+}
+
 /// What published systems do beside the GEMMs of 8 bits and of experts, each by
 /// its own figure; compiled programs do none of it.
 TEST(StepCost, PublishedExpertsCostWhatIsSaid) {
@@ -166,10 +211,19 @@ TEST(StepCost, PublishedExpertsCostWhatIsSaid) {
   soft.set_expert_moves(0);
   soft.set_expert_launches(3);
   PassWork launched = work();
-  // Three for each of four experts, of two matrices; twice that backward.
+  // Three for each of four experts, of two matrices, of a GEMM and two kernels
+  // that quantize; twice that backward.
   double each = soft.kernel_seconds();
-  EXPECT_NEAR(launched.forward.gaps - none.forward.gaps, 24 * each, 1e-12);
-  EXPECT_NEAR(launched.backward.gaps - none.backward.gaps, 48 * each, 1e-12);
+  EXPECT_NEAR(launched.forward.gaps - none.forward.gaps, 72 * each, 1e-12);
+  EXPECT_NEAR(launched.backward.gaps - none.backward.gaps, 144 * each, 1e-12);
+  // In 16 bits GEMMs alone, and nothing quantizes their inputs or gradients:
+  // of attention's two and of experts' two.
+  problem.step.elementBits = 16;
+  Work wide = work().forward, wideBackward = work().backward;
+  EXPECT_NEAR(launched.forward.gaps - wide.gaps, (48 + 8) * each, 1e-12);
+  EXPECT_NEAR(launched.backward.gaps - wideBackward.gaps, (96 + 8) * each,
+              1e-12);
+  problem.step.elementBits = 8;
   soft.set_expert_launches(0);
   soft.set_expert_gemm(0.5);
   double experts = times.gemm({rows / 4, 1024, 2048, 4}) +
