@@ -82,6 +82,15 @@ void readRecompute(const std::string &text, bool old, ParallelPlan &plan) {
     plan.recompute = Recompute::Selective;
 }
 
+/// Of notes as "DeepEP; EP overlap; VPP12"; else 0.
+int64_t virtualStages(const std::string &notes) {
+  size_t at = notes.find("VPP");
+  int64_t stages = 0;
+  if (at != std::string::npos)
+    std::from_chars(notes.data() + at + 3, notes.data() + notes.size(), stages);
+  return stages;
+}
+
 void readPlan(RowNumbers &cells, ThroughputRow &row) {
   ParallelPlan &plan = row.plan;
   bool old = row.systemName == "a100" || row.systemName == "v100";
@@ -108,7 +117,13 @@ void readPlan(RowNumbers &cells, ThroughputRow &row) {
     plan.zero = 3;
   row.anyAxes = !cells.has("tp") && !cells.has("pp");
   row.anyMicroBatch = !cells.has("mbs");
-  row.anyChunks = plan.pp > 1 && !cells.has("vp") && !old;
+  // Where Megatron-Bridge's tables have none, they say so: "n/a".
+  bool isTold = cells.has("vp") || cells.text("set").starts_with("Bridge-");
+  row.anyChunks = plan.pp > 1 && !isTold && !old;
+  if (int64_t told = virtualStages(cells.text("notes")); told > 0) {
+    plan.chunks = told;
+    row.anyChunks = false;
+  }
   row.problem.step.elementBits =
       cells.text("precision").find("8") != std::string::npos ? 8 : 16;
 }

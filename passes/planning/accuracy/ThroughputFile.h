@@ -45,11 +45,12 @@ enum class Quantity : uint8_t { Seconds, Gibibytes, Percent };
 /// What a run captured in CUDA graphs; OfRelease: what its release did.
 enum class Graphs : uint8_t { OfRelease, None, Parts };
 
-/// How tokens went to experts: once for each expert, also beside computation,
-/// or once to each rank and beside it.
+/// How tokens went to experts: once for each expert or once to each rank, and
+/// of both, beside another microbatch's passes or not.
 enum class Exchange : uint8_t {
   OfRelease,
   AllToAll,
+  Once,
   Overlapped,
   OnceOverlapped
 };
@@ -60,6 +61,7 @@ struct RowRecipe {
   Exchange exchange = Exchange::OfRelease;
   bool fixedSizes = false; ///< Experts have room for as many tokens each.
   bool wholeExpertsAgain = false; ///< As cluster.proto has it.
+  bool tensorScales = false;      ///< 8-bit tensors have one scale each.
 };
 
 struct ThroughputRow {
