@@ -234,7 +234,7 @@ Status fit(const AccuracyArguments &arguments,
     return okStatus();
   }
   HOCKET_ASSIGN_OR_RETURN(FitResult result,
-                          fitConstants(starts, rows, options));
+                          fitFromPoints(starts, rows, options));
   std::cout << "# Mean |log(predicted / measured)| of groups: fitted "
             << formatText("%.4f, held out %.4f\n", result.fitted,
                           result.heldOut);

@@ -9,6 +9,7 @@
 #include "runtime/cluster/Systems.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 using namespace hocket;
@@ -36,12 +37,15 @@ constexpr Constant constants[] = {
     {"software.tensor_overlap", 0.01, 0.95},
     {"software.data_overlap", 0.01, 0.95},
     {"software.expert_overlap", 0.01, 0.95},
+    {"software.beside_overlap", 0.01, 0.95},
+    {"software.beside_host", 1, 2},
     {"software.weight_overlap", 0.01, 1},
     {"software.node_data_overlap", 0.01, 1},
     {"software.tensor_straggling", 0.001, 0.5},
     {"software.loss_bytes", 12, 120},
     {"software.update_bytes", 28, 200},
     {"software.quantize_bytes", 0.01, 12},
+    {"software.tensor_quantize_bytes", 0.01, 12},
     {"software.expert_gemm", 0.1, 1},
     {"software.expert_moves", 2, 24},
     {"software.expert_launches", 0.01, 8},
@@ -157,8 +161,8 @@ public:
       if (!row.skipped.empty() || system == systems.end() ||
           row.quantity != Quantity::Seconds)
         continue;
-      Entry entry{row, i, size_t(system - systems.begin()),
-                  turns[i] % options.folds == options.heldOut};
+      Entry entry(row, i, size_t(system - systems.begin()),
+                  turns[i] % options.folds == options.heldOut);
       entry.describe(systems);
       completePlan(entry.row);
       if (predictRow(entry.row).ok())
@@ -170,15 +174,54 @@ public:
     ThroughputRow row;
     size_t index; ///< In the table.
     size_t system;
-    bool heldOut = false;
+    bool heldOut;
+
+    Entry(const ThroughputRow &row, size_t index, size_t system, bool heldOut)
+        : row(row), index(index), system(system), heldOut(heldOut) {}
 
     void describe(const Systems &systems) {
       row.problem.system = systemOfRow(row, systems[system]);
     }
+    /// Most steps change nothing that the row's software has: what was found
+    /// lately is kept.
     double seconds(const Systems &systems) {
       describe(systems);
-      return *predictRow(row);
+      std::string described = whatCounts();
+      for (const Found &one : lately)
+        if (one.system == described)
+          return one.seconds;
+      Found &oldest = lately[next];
+      next = (next + 1) % lately.size();
+      oldest = {std::move(described), *predictRow(row)};
+      return oldest.seconds;
     }
+
+  private:
+    /// Of the row's description, what its price may read of constants.
+    std::string whatCounts() const {
+      const cluster::System &system = row.problem.system;
+      cluster::Software software = system.software();
+      software.clear_beside_overlap(); // Where it is used, it is in its place.
+      software.clear_beside_host();
+      software.clear_tensor_quantize_bytes();
+      if (row.problem.model.experts == 0) {
+        software.clear_expert_overlap();
+        software.clear_expert_host_seconds();
+        software.clear_expert_gemm();
+        software.clear_expert_moves();
+        software.clear_expert_launches();
+      }
+      return software.SerializeAsString() +
+             system.node_link().SerializeAsString() +
+             system.network().SerializeAsString();
+    }
+
+    struct Found {
+      std::string system;
+      double seconds = 0;
+    };
+    std::array<Found, 8> lately;
+    size_t next = 0;
   };
 
   bool empty() const { return entries.empty(); }
@@ -371,18 +414,56 @@ planning::fitConstants(const std::vector<cluster::System> &starts,
   return result;
 }
 
-/// `systems` with every chosen constant at a `share` of the way, in orders of
-/// magnitude, through what physics allows.
-static StatusOr<Systems> startAt(Systems systems, const FitOptions &options,
-                                 double share) {
+/// Points that fill the ranges of constants evenly (the additive recurrence
+/// whose steps are powers of the root of x^(n + 1) = x + 1, of n constants),
+/// those with the least loss first.
+static StatusOr<std::vector<Systems>>
+startingPoints(const Systems &systems, const std::vector<ThroughputRow> &rows,
+               const FitOptions &options) {
+  constexpr size_t tried = 250, kept = 4;
+  Systems point = systems;
+  std::vector<ChosenConstant> chosen;
   for (const std::string &name : options.constants) {
-    HOCKET_ASSIGN_OR_RETURN(ChosenConstant chosen,
-                            ChosenConstant::find(name, systems));
-    const Constant &range = chosen.constant();
-    chosen.set(systems,
-               range.least * std::pow(range.most / range.least, share));
+    HOCKET_ASSIGN_OR_RETURN(ChosenConstant found,
+                            ChosenConstant::find(name, point));
+    chosen.push_back(std::move(found));
   }
-  return std::move(systems);
+  double root = 2;
+  for (int step = 0; step < 30; ++step)
+    root = std::pow(1 + root, 1 / (1 + double(chosen.size())));
+  FitRows fitRows(point, rows, options);
+  std::multimap<double, Systems> best;
+  for (size_t i = 0; i < tried; ++i) {
+    for (size_t c = 0; c < chosen.size(); ++c) {
+      double at = 0.5 + double(i) * std::pow(root, -double(c + 1));
+      const Constant &range = chosen[c].constant();
+      chosen[c].set(point, range.least * std::pow(range.most / range.least,
+                                                  at - std::floor(at)));
+    }
+    best.emplace(fitRows.loss(point, false), point);
+    if (best.size() > kept)
+      best.erase(std::prev(best.end()));
+  }
+  std::vector<Systems> points;
+  for (auto &[loss, one] : best)
+    points.push_back(std::move(one));
+  return std::move(points);
+}
+
+StatusOr<FitResult>
+planning::fitFromPoints(const std::vector<cluster::System> &starts,
+                        const std::vector<ThroughputRow> &rows,
+                        const FitOptions &options) {
+  HOCKET_ASSIGN_OR_RETURN(std::vector<Systems> points,
+                          startingPoints(starts, rows, options));
+  FitResult best;
+  best.fitted = INFINITY;
+  for (const Systems &start : points) {
+    HOCKET_ASSIGN_OR_RETURN(FitResult fit, fitConstants(start, rows, options));
+    if (fit.fitted < best.fitted)
+      best = std::move(fit);
+  }
+  return std::move(best);
 }
 
 StatusOr<std::vector<RowPrediction>>
@@ -392,14 +473,8 @@ planning::crossValidate(const std::vector<cluster::System> &starts,
   std::map<size_t, RowPrediction> found; // By their places in the table.
   FitOptions fold = options;
   for (fold.heldOut = 0; fold.heldOut < options.folds; ++fold.heldOut) {
-    FitResult best;
-    best.fitted = INFINITY;
-    for (double share : {0.25, 0.5, 0.75}) {
-      HOCKET_ASSIGN_OR_RETURN(Systems start, startAt(starts, options, share));
-      HOCKET_ASSIGN_OR_RETURN(FitResult fit, fitConstants(start, rows, fold));
-      if (fit.fitted < best.fitted)
-        best = std::move(fit);
-    }
+    HOCKET_ASSIGN_OR_RETURN(FitResult best,
+                            fitFromPoints(starts, rows, fold));
     FitRows fitRows(best.systems, rows, fold);
     for (FitRows::Entry &entry : fitRows.all()) {
       if (!entry.heldOut)

@@ -47,11 +47,16 @@ StatusOr<FitResult> fitConstants(const std::vector<cluster::System> &starts,
                                  const std::vector<ThroughputRow> &rows,
                                  const FitOptions &options);
 
+/// The same, whatever values the constants have in `starts`: of 250 points that
+/// fill their ranges evenly, in orders of magnitude, fits begin at the four that
+/// fit best, and the best of these fits is taken.
+StatusOr<FitResult> fitFromPoints(const std::vector<cluster::System> &starts,
+                                  const std::vector<ThroughputRow> &rows,
+                                  const FitOptions &options);
+
 /// Each fold held out in its turn: every row of `starts` is predicted with
-/// constants that were fitted without its configuration. What is shipped was
-/// fitted to some of the rows, so nothing of it is left: each fit begins at a
-/// quarter, a half and three quarters of every constant's range, in orders of
-/// magnitude, and the one that fits best is taken.
+/// constants that were fitted without its configuration, by fitFromPoints(),
+/// since what is shipped was fitted to some of the rows.
 StatusOr<std::vector<RowPrediction>>
 crossValidate(const std::vector<cluster::System> &starts,
               const std::vector<ThroughputRow> &rows,

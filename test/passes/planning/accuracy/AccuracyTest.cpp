@@ -361,7 +361,7 @@ TEST(ThroughputFile, RowsHaveTheirRecipes) {
       "tflops_per_gpu,notes\n"
       "Bridge-26.04,Nemotron_3_Super,GB200,64,MXFP8,8192,512,1,2,1,64,9,,\n"
       "zoo,Nemotron_3_Super,GB200,64,MXFP8,8192,512,1,2,1,64,9,,\n"
-      "Bridge-26.02,Qwen3_235B_a22B,B300,256,MXFP8,4096,8192,1,1,8,8,9,,\n"
+      "Bridge-26.04,Qwen3_235B_a22B,B300,256,MXFP8,4096,8192,1,1,8,8,9,,\n"
       "Bridge-26.02,Qwen3_235B_a22B,GB300,256,MXFP8,4096,8192,1,1,8,8,9,,\n"
       "Bridge-25.09,Qwen3_30B_a3B (tokendrop),B200,8,FP8,4096,512,1,1,1,8,9,,"
       "\n");
@@ -384,9 +384,78 @@ TEST(ThroughputFile, RowsHaveTheirRecipes) {
   EXPECT_EQ(software(2).expert_overlap(), oldest.expert_overlap());
   EXPECT_EQ(software(2).host_op_seconds(), oldest.host_op_seconds());
   EXPECT_EQ(software(2).expert_gemm(),
-            cluster::systemAtRelease(b300, "26.02").software().expert_gemm());
+            cluster::systemAtRelease(b300, "26.04").software().expert_gemm());
   EXPECT_TRUE(software(3).dispatch_once());
   EXPECT_EQ(software(4).expert_host_seconds(), 0);
+}
+
+/// An exchange beside another microbatch's passes hides what its system says,
+/// and costs the host as much more.
+TEST(ThroughputFile, ExchangesRunBesidePassesWhereRecipesSaySo) {
+  auto rows = readThroughput(
+      "t.csv",
+      "set,model,system,gpus,precision,seq,gbs,mbs,tp,pp,vp,ep,iter_time_s,"
+      "tflops_per_gpu,notes\n"
+      "Bridge-26.04,Qwen3_235B_a22B,H100,256,FP8,4096,8192,1,2,8,4,32,9,,\n"
+      "zoo,Qwen3_235B_a22B,H100,256,BF16,4096,8192,1,2,8,4,32,9,,DeepEP\n"
+      "zoo,Qwen3_235B_a22B,H100,256,BF16,4096,8192,1,2,8,,32,9,,"
+      "DeepEP; EP overlap; VPP12\n");
+  ASSERT_TRUE(rows.ok()) << rows.status().message();
+  cluster::System h100 = *cluster::systemNamed("h100");
+  cluster::Software &set = *h100.mutable_software();
+  set.set_expert_overlap(0.1);
+  set.set_beside_overlap(0.5);
+  set.set_beside_host(3);
+  h100.mutable_earlier(0)->mutable_software()->set_expert_overlap(0.1);
+  auto software = [&](size_t row) {
+    return systemOfRow((*rows)[row], h100).software();
+  };
+  EXPECT_FALSE(software(0).dispatch_once());
+  EXPECT_TRUE(software(1).dispatch_once());
+  EXPECT_TRUE(software(2).dispatch_once());
+  EXPECT_EQ(software(1).expert_overlap(), 0.1);
+  EXPECT_EQ(software(1).host_op_seconds(), set.host_op_seconds());
+  for (size_t row : {0, 2}) {
+    EXPECT_EQ(software(row).expert_overlap(), 0.5);
+    EXPECT_EQ(software(row).host_op_seconds(), 3 * set.host_op_seconds());
+    EXPECT_EQ(software(row).host_collective_seconds(),
+              3 * set.host_collective_seconds());
+    EXPECT_EQ(software(row).expert_host_seconds(),
+              3 * set.expert_host_seconds());
+  }
+  EXPECT_EQ((*rows)[2].plan.chunks, 12);
+  EXPECT_FALSE((*rows)[2].anyChunks);
+}
+
+/// Tables of Megatron-Bridge say "n/a" where there are no virtual stages; two
+/// rows have the plan of another row; and tensors have one scale or many.
+TEST(ThroughputFile, PlansAndScalesAreThoseOfRecipes) {
+  auto rows = readThroughput(
+      "t.csv",
+      "set,model,system,gpus,precision,seq,gbs,mbs,tp,pp,vp,ep,iter_time_s,"
+      "tflops_per_gpu\n"
+      "Bridge-26.04,Qwen3_235B_a22B,GB300,256,MXFP8,4096,8192,2,1,4,,32,9,\n"
+      "zoo,Qwen3_235B_a22B,GB300,256,MXFP8,4096,8192,2,1,4,,32,9,\n"
+      "Bridge-26.02.01,Qwen3_30B_a3B,H100,16,FP8,4096,1024,1,1,2,12,8,9,\n"
+      "Bridge-26.02,Qwen3_30B_a3B,H100,16,FP8,4096,1024,1,1,2,12,8,9,\n"
+      "Bridge-26.02.01,LLAMA3_70B,GB300,64,MXFP8,8192,256,2,1,4,,,9,\n"
+      "Bridge-26.02.01,LLAMA3_70B,GB300,64,FP8,8192,256,2,1,1,,,9,\n");
+  ASSERT_TRUE(rows.ok()) << rows.status().message();
+  auto text = [&](size_t row) { return printPlan((*rows)[row].plan); };
+  EXPECT_FALSE((*rows)[0].anyChunks);
+  EXPECT_TRUE((*rows)[1].anyChunks);
+  EXPECT_EQ(text(2), "pp=1,dp=16,tp=1,ep=16,mbs=1,zero=1");
+  EXPECT_EQ(text(3), "pp=2,dp=8,tp=1,ep=8,v=12,mbs=1,zero=1");
+  EXPECT_EQ(text(4), "pp=4,dp=16,tp=1,v=5,mbs=1,zero=1");
+  EXPECT_EQ(text(5), "pp=1,dp=64,tp=1,mbs=2,zero=1");
+  cluster::System gb300 = *cluster::systemNamed("gb300");
+  gb300.mutable_software()->set_quantize_bytes(5);
+  gb300.mutable_software()->set_tensor_quantize_bytes(2);
+  auto bytes = [&](size_t row) {
+    return systemOfRow((*rows)[row], gb300).software().quantize_bytes();
+  };
+  EXPECT_EQ(bytes(4), 5);
+  EXPECT_EQ(bytes(5), 2);
 }
 
 /// Rows that differ in release or batch alone take one turn.
