@@ -33,7 +33,7 @@ constexpr Constant constants[] = {
     {"software.kernel_seconds", 1e-6, 50e-6},
     {"software.host_op_seconds", 1e-6, 200e-6},
     {"software.host_collective_seconds", 1e-6, 1e-3},
-    {"software.expert_host_seconds", 1e-6, 20e-3},
+    {"software.expert_host_seconds", 1e-4, 10e-3},
     {"software.tensor_overlap", 0.01, 0.95},
     {"software.data_overlap", 0.01, 0.95},
     {"software.expert_overlap", 0.01, 0.95},
@@ -45,7 +45,7 @@ constexpr Constant constants[] = {
     {"software.loss_bytes", 12, 120},
     {"software.update_bytes", 28, 200},
     {"software.quantize_bytes", 0.01, 12},
-    {"software.tensor_quantize_bytes", 0.01, 12},
+    {"software.tensor_quantize_bytes", 1, 12},
     {"software.expert_gemm", 0.1, 1},
     {"software.expert_moves", 2, 24},
     {"software.expert_launches", 0.01, 8},
@@ -473,8 +473,7 @@ planning::crossValidate(const std::vector<cluster::System> &starts,
   std::map<size_t, RowPrediction> found; // By their places in the table.
   FitOptions fold = options;
   for (fold.heldOut = 0; fold.heldOut < options.folds; ++fold.heldOut) {
-    HOCKET_ASSIGN_OR_RETURN(FitResult best,
-                            fitFromPoints(starts, rows, fold));
+    HOCKET_ASSIGN_OR_RETURN(FitResult best, fitFromPoints(starts, rows, fold));
     FitRows fitRows(best.systems, rows, fold);
     for (FitRows::Entry &entry : fitRows.all()) {
       if (!entry.heldOut)

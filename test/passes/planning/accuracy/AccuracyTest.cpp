@@ -539,14 +539,16 @@ INSTANTIATE_TEST_SUITE_P(
         Target{"measured-a100-multi-node.csv", "measured many nodes", 0.053},
         Target{"measured-a100-single-node.csv", "measured one node", 0.065},
         Target{"published.csv", "published A100", 0.056},
-        Target{"published.csv", "published H100 dense", 0.034},
-        Target{"published.csv", "published H100 dense fp8", 0.097},
-        Target{"published.csv", "published GB200 dense fp8", 0.101},
-        Target{"published.csv", "published GB300 dense fp8", 0.066},
-        Target{"published.csv", "published GB200 experts fp8", 0.193},
-        Target{"published.csv", "published GB300 experts fp8", 0.134},
+        Target{"published.csv", "published H100 dense", 0.042},
+        Target{"published.csv", "published H100 dense fp8", 0.112},
+        Target{"published.csv", "published H100 experts", 0.113},
+        Target{"published.csv", "published H100 experts fp8", 0.22},
+        Target{"published.csv", "published GB200 dense fp8", 0.115},
+        Target{"published.csv", "published GB300 dense fp8", 0.03},
+        Target{"published.csv", "published GB200 experts fp8", 0.118},
+        Target{"published.csv", "published GB300 experts fp8", 0.142},
         Target{"published.csv", "published B200 experts fp8", 0.119},
-        Target{"published.csv", "published B300 experts fp8", 0.126},
+        Target{"published.csv", "published B300 experts fp8", 0.086},
         Target{"published.csv", "published memory", 0.03}));
 
 } // namespace
