@@ -35,6 +35,7 @@ public:
     checkStages();
     checkHeads();
     checkStateSpace();
+    checkTower();
     checkPositions();
     checkContext();
     checkShardings();
@@ -260,6 +261,15 @@ private:
               (groups > 1 ? text(groups) + " groups" : text(heads) + " heads") +
               " of state-space layers that a tensor rank has; write one of "
               "their divisors");
+  }
+
+  /// S109: heads of a tower that sees images go to tensor ranks whole too.
+  void checkTower() {
+    if (sizes.visionHeads % plan.tp != 0)
+      add(109, "plan.tensor_parallel",
+          "plan.tensor_parallel is " + text(plan.tp) +
+              ", which does not divide model.vision.heads (" +
+              text(sizes.visionHeads) + "); write a divisor of both heads");
   }
 
   /// S23: positions go to ranks in shards of one size.

@@ -123,17 +123,6 @@ static void checkRoom(const Spec &spec, ConstraintErrors &errors) {
                    "; write more, or fewer images_per_sequence");
 }
 
-/// S109.
-static void checkHeads(const Spec &spec, ConstraintErrors &errors) {
-  int64_t ranks = spec.plan().tensor_parallel();
-  int64_t heads = spec.model().vision().heads();
-  if (heads % ranks != 0)
-    errors.add(109, "plan.tensor_parallel",
-               "plan.tensor_parallel is " + std::to_string(ranks) +
-                   ", which does not divide model.vision.heads (" +
-                   std::to_string(heads) + "); write a divisor of both heads");
-}
-
 void hocket::spec::checkVision(const Spec &spec, ConstraintErrors &errors) {
   checkParts(spec, errors);
   if (!errors.empty() || !spec.model().has_vision())
@@ -143,5 +132,4 @@ void hocket::spec::checkVision(const Spec &spec, ConstraintErrors &errors) {
     return;
   checkUnfit(spec, errors);
   checkRoom(spec, errors);
-  checkHeads(spec, errors);
 }

@@ -154,8 +154,21 @@ class LlavaTest(unittest.TestCase):
         told = self.hocket("compile", spec, "-o", "llava.hkx", "--mesh", "pp=2,dp=2,tp=2",
                            "--target", "cuda", "--sequence-parallel", "--zero", "1")  # fmt: skip
         self.assertIn("7.1G parameters", told)
-        refused = self.hocket("plan", spec, "--cluster", "h100:8", status=2)
-        self.assertIn("model.vision: plans of models that see images have no price yet", refused)
+        # The flags of the page, each of which compiles; the plan that is found, and its arena.
+        page = (ROOT / "examples/llava/README.md").read_text()
+        for flags in re.findall(r"^\| .* \| `(--[^`]+)` \|$", page, re.M):
+            with self.subTest(flags):
+                self.hocket("compile", spec, "-o", "llava.hkx", *shlex.split(flags))
+        found = json.loads(self.hocket("plan", spec, "--cluster", "h100:8", "-o", "plan.textproto",
+                                       "--json"))  # fmt: skip
+        self.assertTrue(found["plans"])
+        simulated = json.loads(self.hocket("simulate", spec, "--cluster", "h100:8", "--plan",
+                                           "plan.textproto", "--json"))  # fmt: skip
+        compiled = json.loads(self.hocket("compile", spec, "-o", "llava.hkx", "--plan",
+                                          "plan.textproto", "--json"))  # fmt: skip
+        priced = max(rank["total"] for rank in simulated["memory"])
+        arena = max(role["arena_bytes"] for role in compiled["memory"])
+        self.assertLess(abs(priced / arena - 1), 0.03, (priced, arena))
 
 
 if __name__ == "__main__":

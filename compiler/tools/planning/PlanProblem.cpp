@@ -13,6 +13,7 @@
 #include "frontends/spec/model/PlanMessage.h"
 #include "frontends/spec/model/Retrieval.h"
 #include "frontends/spec/model/Sizes.h"
+#include "frontends/spec/model/Vision.h"
 #include "frontends/spec/text/SpecText.h"
 
 #include <google/protobuf/text_format.h>
@@ -45,6 +46,32 @@ static StateSpace stateSpaceOf(const spec::StateSpace &from) {
   space.convolution = from.conv_width();
   space.normGroups = from.norm_groups();
   return space;
+}
+
+/// With what is trained of it.
+static VisionShape visionOf(const spec::Spec &spec) {
+  const spec::Model &model = spec.model();
+  const spec::Vision &from = model.vision();
+  VisionShape vision;
+  vision.layers = computedLayers(from);
+  vision.unread = from.layers() - vision.layers;
+  vision.hidden = from.hidden();
+  vision.heads = from.heads();
+  vision.ffn = from.ffn();
+  vision.rows = towerRows(from);
+  vision.patch = patchElements(from);
+  vision.images = spec.training().images_per_sequence();
+  auto perMillion = [&](auto isOne) {
+    return static_cast<int64_t>(trainedShare(spec, isOne) * 1e6);
+  };
+  vision.towerPerMillion = perMillion([&](const spec::Parameter &parameter) {
+    return parameter.name.starts_with(spec::visionPrefix) &&
+           !isUnread(model, parameter.name);
+  });
+  vision.projectorPerMillion = perMillion([](const spec::Parameter &parameter) {
+    return spec::isOfProjector(parameter.name);
+  });
+  return vision;
 }
 
 static ModelShape shapeOf(const spec::Spec &spec) {
@@ -88,6 +115,8 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   }
   if (from.has_state_space())
     model.stateSpace = stateSpaceOf(from.state_space());
+  if (from.has_vision())
+    model.vision = visionOf(spec);
   const spec::Model encoder = encoderOf(from);
   spec::LayerPattern pattern(from), ofEncoder(encoder);
   for (int64_t layer = 0; layer < encoder.layers(); ++layer) {
@@ -105,14 +134,15 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   return model;
 }
 
+/// Whether it is none of what sees images.
+static bool isOfText(const spec::Parameter &parameter) {
+  return !spec::isOfVision(parameter.name);
+}
+
 StatusOr<CostProblem>
 hocket::planProblem(const spec::Spec &spec,
                     const cluster::ClusterChoice &cluster) {
   CostProblem problem;
-  if (spec.model().has_vision())
-    return invalidArgument(
-        "model.vision: plans of models that see images have no price yet; "
-        "write the plan in the specification, or as --mesh dp=8,tp=2");
   problem.model = shapeOf(spec);
   const spec::Training &training = spec.training();
   problem.step.sequence = training.sequence_length();
@@ -132,7 +162,7 @@ hocket::planProblem(const spec::Spec &spec,
                                  ? 16
                                  : 8;
   problem.step.trainedPerMillion =
-      static_cast<int64_t>(spec::trainedShare(spec) * 1e6);
+      static_cast<int64_t>(spec::trainedShare(spec, isOfText) * 1e6);
   problem.step.block = spec::fp8Block(training);
   problem.compiled = true;
   problem.system = cluster.system;

@@ -8,6 +8,7 @@
 
 #include "base/NearestNames.h"
 #include "frontends/spec/model/Sizes.h"
+#include "frontends/spec/model/Vision.h"
 
 #include <algorithm>
 #include <vector>
@@ -135,24 +136,31 @@ static double lowRankElements(const Parameter &parameter, int64_t rank) {
 }
 
 double spec::trainedShare(const Spec &spec) {
+  return trainedShare(spec, [](const Parameter &) { return true; });
+}
+
+double spec::trainedShare(const Spec &spec,
+                          const std::function<bool(const Parameter &)> &isOne) {
   const Training &training = spec.training();
   if (!training.has_lora() && training.freeze().empty() &&
       training.train_only().empty())
     return 1;
   double trained = 0, all = 0;
   for (const Parameter &parameter : modelParameters(spec)) {
+    if (!isOne(parameter))
+      continue;
     all += elementsOf(parameter);
     if (!training.has_lora())
       trained += isFrozen(training, parameter.name, parameter.role)
                      ? 0
                      : elementsOf(parameter);
-    else if (parameter.shape.size() >= 2 &&
+    else if (parameter.shape.size() >= 2 && !isOfVision(parameter.name) &&
              std::count(training.lora().targets().begin(),
                         training.lora().targets().end(),
                         roleInSpec(parameter.role)) > 0)
       trained += lowRankElements(parameter, training.lora().rank());
   }
-  return std::min(trained / all, 1.0);
+  return all > 0 ? std::min(trained / all, 1.0) : 1;
 }
 
 static std::string textOf(const ParameterSelection &selection) {

@@ -11,6 +11,7 @@
 #include "frontends/spec/spec.pb.h"
 #include "frontends/spec/text/ConstraintErrors.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,9 @@ bool matchesPattern(std::string_view pattern, std::string_view name);
 /// The share of the model's parameters that is trained, adapters included, of a
 /// spec that was checked.
 double trainedShare(const Spec &spec);
+/// The same of the parameters that `isOne` says; 1 of none.
+double trainedShare(const Spec &spec,
+                    const std::function<bool(const Parameter &)> &isOne);
 
 /// S70 to S72.
 void checkFrozen(const Spec &spec, ConstraintErrors &errors);

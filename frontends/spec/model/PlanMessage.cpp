@@ -106,6 +106,7 @@ plan::PlanSizes spec::planSizes(const Spec &spec) {
     sizes.stateHeads = spec.model().state_space().heads();
     sizes.stateGroups = spec.model().state_space().groups();
   }
+  sizes.visionHeads = spec.model().vision().heads();
   sizes.experts = spec.model().moe().experts();
   sizes.sequence = spec.training().sequence_length();
   sizes.encoderSequence = spec.training().encoder_sequence_length();

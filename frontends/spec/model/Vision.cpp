@@ -46,6 +46,14 @@ int64_t spec::patchesOf(const Vision &vision) {
   return side * side;
 }
 
+bool spec::isOfProjector(const std::string &name) {
+  return name.starts_with("projector.");
+}
+
+bool spec::isOfVision(const std::string &name) {
+  return name.starts_with(visionPrefix) || isOfProjector(name);
+}
+
 bool spec::isUnread(const Model &model, const std::string &name) {
   const std::string layer = visionPrefix + "layers.";
   if (!model.has_vision() || !name.starts_with(visionPrefix))

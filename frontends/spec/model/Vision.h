@@ -63,6 +63,9 @@ std::vector<Parameter> visionInputParameters(const Spec &spec);
 std::vector<Parameter> visionOutputParameters(const Spec &spec);
 /// Those of the projector, by their full names.
 std::vector<Parameter> projectorParameters(const Spec &spec);
+/// Whether it is one of them; and whether it is one of theirs or the tower's.
+bool isOfProjector(const std::string &name);
+bool isOfVision(const std::string &name);
 
 /// Whether the parameter `name` is one of the tower that nothing reads.
 bool isUnread(const Model &model, const std::string &name);

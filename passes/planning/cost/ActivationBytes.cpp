@@ -253,9 +253,20 @@ double ActivationBytes::keptOfTokens(const LayerKind &kind,
   else if (kind.ffn > 0)
     bytes += mlp(double(kind.ffn));
   bytes += furtherNorms(kind, recompute) - narrowInputs(kind);
-  if (recompute != Recompute::Selective)
+  bool isSelective = recompute == Recompute::Selective;
+  RecomputeModules gone = isSelective ? again : RecomputeModules();
+  if (isFrozen()) { // What nothing but weights' gradients reads.
+    gone.add(RecomputeModule::LayerNorm);
+    gone.add(RecomputeModule::Activation);
+  }
+  bytes -= inputsOf(gone, kind);
+  bool makesMlp = isSelective && again.has(RecomputeModule::Mlp) &&
+                  !again.has(RecomputeModule::LayerNorm);
+  if (isFrozen() && makesMlp && kind.ffn > 0)
+    bytes += whole * double(model.hidden) * element;
+  if (!isSelective)
     return bytes;
-  bytes -= inputsAgain(kind) + firstGemmsAgain(kind);
+  bytes -= firstGemmsAgain(kind);
   if (kind.stateSpace > 0)
     bytes -= kind.stateSpace * stateSpaceAgain();
   return bytes;
@@ -263,12 +274,13 @@ double ActivationBytes::keptOfTokens(const LayerKind &kind,
 
 /// Of the inputs of GEMMs, what is computed again: norms' results, the
 /// activation's and, in compiled programs, attention's.
-double ActivationBytes::inputsAgain(const LayerKind &kind) const {
+double ActivationBytes::inputsOf(RecomputeModules modules,
+                                 const LayerKind &kind) const {
   RecomputeModule dense =
       kind.experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
   double elements = 0, bytes = 0;
   // What a norm behind a block makes is added and gone.
-  if (again.has(RecomputeModule::LayerNorm) && model.inputNorms) {
+  if (modules.has(RecomputeModule::LayerNorm) && model.inputNorms) {
     double norms = hasTwoBranches(kind) && model.oneNorm && !kind.experts
                        ? 1
                        : blocksOf(kind);
@@ -276,16 +288,16 @@ double ActivationBytes::inputsAgain(const LayerKind &kind) const {
         (kind.experts ? (norms - 1) * input() + element : norms * input()) *
         whole * double(model.hidden);
   }
-  if (compiled && again.has(RecomputeModule::CoreAttention))
+  if (compiled && modules.has(RecomputeModule::CoreAttention))
     bytes += (kind.attention + (kind.crosses ? 1 : 0)) * (element + code()) *
              tokens * double(model.heads * model.headDim) / tp;
   if (kind.stateSpace > 0)
     bytes += kind.stateSpace * normedAgain();
-  if (again.intersects({RecomputeModule::Activation, dense}))
+  if (modules.intersects({RecomputeModule::Activation, dense}))
     bytes += input() * tokens * denseWidth(kind) / tp;
-  if (kind.experts &&
-      again.intersects({RecomputeModule::Activation,
-                        RecomputeModule::MoeActivation, RecomputeModule::Moe}))
+  if (kind.experts && modules.intersects({RecomputeModule::Activation,
+                                          RecomputeModule::MoeActivation,
+                                          RecomputeModule::Moe}))
     elements += held * double(model.expertFfn) / expertTp;
   return bytes + element * elements;
 }
@@ -318,7 +330,7 @@ int64_t ActivationBytes::ofLayer(const LayerKind &kind) const {
 }
 
 int64_t ActivationBytes::ofWeightInputs(std::span<const int64_t> layers) const {
-  if (plan.recompute == Recompute::Full)
+  if (plan.recompute == Recompute::Full || isFrozen())
     return 0;
   return weightInputs(layers) - ofInputsAgain(layers);
 }
@@ -361,6 +373,8 @@ double ActivationBytes::weightInputsOf(const LayerKind &kind) const {
 /// Of what GEMMs make; of those that end on the stream, gathered.
 int64_t
 ActivationBytes::ofWeightGradients(std::span<const int64_t> layers) const {
+  if (isFrozen())
+    return 0;
   double sum = element * sumOf(layers, [&](const LayerKind &kind) {
                  return weightGradientsOf(kind);
                });
@@ -435,6 +449,13 @@ double ActivationBytes::ofGatheredNorm() const {
     return 0;
   double wide = plan.recompute == Recompute::Full ? 3 : 2;
   return tokens * element * wide * double(model.stateSpace.inner());
+}
+
+double ActivationBytes::ofFrozenInputs(const LayerKind &kind) const {
+  return isFrozen() ? inputsOf({RecomputeModule::LayerNorm,
+                                RecomputeModule::Activation},
+                               kind)
+                    : 0;
 }
 
 double ActivationBytes::ofWidened(const LayerKind &kind) const {

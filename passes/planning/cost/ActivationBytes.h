@@ -71,6 +71,9 @@ public:
   /// The same where a gated norm goes back whose rows ranks hold in parts: its
   /// gradients, gathered, and what it makes again.
   double ofGatheredNorm() const;
+  /// Where no weight is trained, what the backward of a layer makes in the
+  /// place of residuals that are not there: 0 elsewhere.
+  double ofFrozenInputs(const LayerKind &kind) const;
   /// What blocks of 8 bits stand for, while a GEMM of a layer reads it: its
   /// rows on the stream and inside, and its weight. 0 without blocks.
   double ofWidened(const LayerKind &kind) const;
@@ -94,7 +97,10 @@ private:
   double routed() const;
   double jittered(Recompute recompute) const;
   double furtherNorms(const LayerKind &kind, Recompute recompute) const;
-  double inputsAgain(const LayerKind &kind) const;
+  double inputsAgain(const LayerKind &kind) const {
+    return inputsOf(again, kind);
+  }
+  double inputsOf(RecomputeModules modules, const LayerKind &kind) const;
   double firstGemmsAgain(const LayerKind &kind) const;
   int64_t ofInputsAgain(std::span<const int64_t> layers) const;
   double choice() const;
@@ -141,6 +147,8 @@ private:
     return sum;
   }
   double mask() const { return model.dropout ? 1 : 0; }
+  /// Programs keep inputs of GEMMs for weights' gradients.
+  bool isFrozen() const { return compiled && step.isFrozen(); }
 
   const ModelShape &model;
   LayerKinds kinds;

@@ -48,16 +48,18 @@ public:
   /// Gradients added up: all of them, or each rank its shard.
   double sum(const RankParameters &held) const {
     auto one = [&](double count, const cluster::RankGroup &group) {
-      double bytes = trained * count * gradient;
+      double bytes = count * gradient;
       return plan.zero > 0 ? times.allGather(bytes, group)
                            : times.allReduce(bytes, group);
     };
-    return one(held.dense, dense) + one(held.experts, expert);
+    return one(trained * held.dense + held.visionTrained, dense) +
+           one(trained * held.experts, expert);
   }
 
   /// Parameters gathered.
   double gather(const RankParameters &held) const {
-    return times.allGather(held.dense * element, dense) +
+    double vision = plan.zero == 3 ? held.vision : held.visionTrained;
+    return times.allGather((held.dense + vision) * element, dense) +
            times.allGather(held.experts * element, expert);
   }
 
@@ -89,22 +91,22 @@ public:
 
   /// Parameters that a rank updates.
   double updated(const RankParameters &held) const {
-    return plan.zero == 0 ? held.all()
-                          : held.dense / double(dense.size) +
-                                held.experts / double(expert.size);
+    if (plan.zero == 0)
+      return trained * held.all() + held.visionTrained;
+    return (trained * held.dense + held.visionTrained) / double(dense.size) +
+           trained * held.experts / double(expert.size);
   }
 
   double update(const RankParameters &held) const {
-    return times.memory(trained * updated(held) *
-                        times.software().update_bytes());
+    return times.memory(updated(held) * times.software().update_bytes());
   }
 
   /// The optimizer's state comes and goes at once, beside the update.
   double offload(const RankParameters &held, double stateBytes) const {
     if (!plan.offloadsOptimizer())
       return 0;
-    return std::max(0.0, times.toHost(trained * updated(held) * stateBytes) -
-                             update(held));
+    return std::max(0.0,
+                    times.toHost(updated(held) * stateBytes) - update(held));
   }
 
   /// What is left of `seconds` beside a pass of `window` seconds.

@@ -13,12 +13,20 @@
 using namespace hocket;
 using namespace hocket::planning;
 
+/// Where nothing is trained there is no gradient of a parameter.
+static std::array<double, 3> bytesOfTrained(const StepShape &step) {
+  std::array<double, 3> bytes = bytesOfParameter(step);
+  if (step.isFrozen())
+    bytes[1] = 0;
+  return bytes;
+}
+
 CompiledWorkspace::CompiledWorkspace(const CostProblem &problem,
                                      const ParallelPlan &plan,
                                      const ActivationBytes &activations,
                                      const KindsOfRanks &kinds)
     : model(problem.model), plan(plan), activations(activations), kinds(kinds),
-      bytes(bytesOfParameter(problem.step)), stream(activations.ofStream()),
+      bytes(bytesOfTrained(problem.step)), stream(activations.ofStream()),
       shard(plan.sequenceParallel ? stream / double(plan.tp) : stream),
       embedding(bytes[1] * double(model.hidden * model.vocab) /
                 double(plan.tp)),
@@ -27,6 +35,9 @@ CompiledWorkspace::CompiledWorkspace(const CostProblem &problem,
                     : embedding),
       streams(streamsBetweenStages(model, problem.step, plan)),
       crossShare(problem.step.crossShare()),
+      vision(visionBytes(model, problem.step, plan,
+                         problem.system.software().attention() > 0,
+                         problem.compiled)),
       splits(splitsWeight(plan.scheduleName())) {}
 
 int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
@@ -36,11 +47,12 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
   PipelineShape shape{plan.pp, plan.chunks, 1, stagePlacement(plan)};
   bool last = rank == shape.rankOf(plan.stages() - 1);
   bool first = rank == 0 || rank == shape.rankOf(inputStageOf(model, plan));
-  bool frees = live <= double(activations.ofLayers(kinds.layersOf(rank)));
+  bool frees = live <= ofOne(rank);
   // The head's gradient is being scattered while the scan of the last layer
   // goes back; of several chunks any, and the head's next logits may be there.
-  double ofHead =
-      last && makesWhole() ? headTable + shardOf(headTable / bytes[1]) : 0;
+  double ofHead = last && makesWhole()
+                      ? headTable * (1 + 1 / double(plan.dp * plan.cp))
+                      : 0;
   bool isLong = last && plan.chunks > 1 && kinds.hasStateSpace();
   double most = isLong ? layer(rank, held, frees, 0) + ofHead
                        : layer(rank, held, frees, ofHead) - logits;
@@ -54,6 +66,13 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
     most = std::max(most,
                     embedding - logits + shards(held) + pending(held) - gone);
   }
+  // The tower, and the projector before it, go back behind all layers.
+  if (rank == 0 && vision.kept > 0)
+    most = std::max(most, double(vision.inside) - logits -
+                              (frees ? live - double(vision.kept) : 0));
+  // Its shards are beside what other microbatches keep.
+  if (plan.zero == 1 && !frees)
+    most += shardOf(held.visionTrained);
   if (hasEncoder() && frees)
     most = wayBack(rank, held, last ? logits : 0, first);
   if (last)
@@ -65,6 +84,11 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
     most = std::max(most, (plan.dp * plan.cp > 1 ? 2 : 1) * embedding - live -
                               logits);
   return std::llround(std::max(0.0, most));
+}
+
+double CompiledWorkspace::ofOne(int64_t rank) const {
+  return double(activations.ofLayers(kinds.layersOf(rank)) +
+                (rank == 0 ? vision.kept : 0));
 }
 
 double CompiledWorkspace::pending(const RankParameters &held) const {
@@ -161,7 +185,8 @@ double CompiledWorkspace::insideOf(const LayerKind &kind) const {
   double inside = std::max(rows * row, 1.5 * row + routed);
   if (kind.crosses) // The gradient of what was encoded, and its sum.
     inside += 2 * crossShare * stream;
-  return inside + again + activations.ofWidened(kind);
+  return inside + again + activations.ofWidened(kind) +
+         activations.ofFrozenInputs(kind);
 }
 
 double CompiledWorkspace::scanOf(const LayerKind &kind, bool frees) const {
@@ -222,6 +247,8 @@ double CompiledWorkspace::besideScans(int64_t rank, double gradients,
 double CompiledWorkspace::head(const RankParameters &held) const {
   double rows = plan.tp > 1 && !plan.sequenceParallel ? 4 : 3;
   double own = plan.zero >= 2 ? headTable : 0, capped = cappedLogits();
+  if (plan.zero == 3 && headTable == 0) // Its weight is gathered all the same.
+    own = headWeight();
   return rows * stream +
          (plan.chunks > 1 ? own + capped : std::max(own, capped)) +
          (plan.chunks > 1 ? waiting(held) + shards(held) : 0);
@@ -230,8 +257,11 @@ double CompiledWorkspace::head(const RankParameters &held) const {
 double CompiledWorkspace::cappedLogits() const {
   if (!model.cappedLogits)
     return 0;
-  double weight = embedding * bytes[0] / bytes[1];
-  return double(activations.ofLoss()) + (plan.zero == 3 ? weight : 0);
+  return double(activations.ofLoss()) + (plan.zero == 3 ? headWeight() : 0);
+}
+
+double CompiledWorkspace::headWeight() const {
+  return bytes[0] * double(model.hidden * model.vocab) / double(plan.tp);
 }
 
 double CompiledWorkspace::shards(const RankParameters &held) const {

@@ -11,6 +11,7 @@
 #include "passes/planning/cost/KindsOfRanks.h"
 #include "passes/planning/cost/RankParameters.h"
 #include "passes/planning/cost/StepCost.h"
+#include "passes/planning/cost/VisionCost.h"
 
 #include <array>
 #include <vector>
@@ -43,6 +44,8 @@ private:
   /// Of layers' gradients, what their scattering works in, beside the shards
   /// that they are summed into.
   double waiting(const RankParameters &held) const;
+  /// What one microbatch keeps on a rank.
+  double ofOne(int64_t rank) const;
   double shardOf(double parameters) const;
   /// The layers of the first stage, by kind.
   std::vector<int64_t> firstStage() const;
@@ -91,6 +94,7 @@ private:
   /// What the gradient of the logits' cap reads beside the logits, before the
   /// head has its own; with stage 3 the head's weight is still there.
   double cappedLogits() const;
+  double headWeight() const; ///< As GEMMs read it, on a tensor rank.
   /// With stage 1 gradients are scattered into shards of their own beside the
   /// last backward pass.
   double shards(const RankParameters &held) const;
@@ -107,6 +111,7 @@ private:
   double headTable; ///< What the head multiplies with, on a tensor rank.
   std::vector<double> streams; ///< Between stages (streamsBetweenStages).
   double crossShare;           ///< Tokens that a layer attends to besides.
+  VisionBytes vision;          ///< Of rank 0.
   bool splits;
 };
 

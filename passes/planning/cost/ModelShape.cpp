@@ -48,6 +48,49 @@ double StateSpace::gradientWorkspace() const {
   return double(heads * (2 * state + 3));
 }
 
+double VisionShape::layerParameters() const {
+  double h = double(hidden), inner = double(ffn);
+  return 4 * h * h + 2 * h * inner + 9 * h + inner; // Biases and two norms.
+}
+
+double VisionShape::towerParameters(int64_t tp) const {
+  if (layers == 0)
+    return 0;
+  double h = double(hidden);
+  // Those of patches and rows, the class and two norms are whole.
+  double ends = h * double(patch + rows + 5);
+  return double(layers + unread) * layerParameters() / double(tp) + ends;
+}
+
+double VisionShape::projectorParameters(int64_t modelHidden, int64_t tp) const {
+  double out = double(modelHidden);
+  return layers == 0 ? 0 : out * double(hidden + modelHidden + 2) / double(tp);
+}
+
+double VisionShape::trainedParameters(int64_t modelHidden, int64_t tp) const {
+  double kept = double(unread) * layerParameters() / double(tp);
+  return towerTrained() * (towerParameters(tp) - kept) +
+         projectorTrained() * projectorParameters(modelHidden, tp);
+}
+
+double VisionShape::flops(int64_t modelHidden) const {
+  if (layers == 0)
+    return 0;
+  double h = double(hidden), out = double(modelHidden);
+  double each = double(images * rows);
+  // Of every image all of the square.
+  double ofLayer = 2 * (4 * h * h + 2 * h * double(ffn)),
+         scores = 4 * double(rows) * h;
+  double goesBack = towerPerMillion > 0 ? 1 : 0;
+  double tower = double(layers) * (ofLayer * (1 + goesBack + towerTrained()) +
+                                   scores * (1 + 2 * goesBack)) +
+                 2 * h * double(patch) * (1 + towerTrained());
+  double projector =
+      2 * out * h * (1 + goesBack + projectorTrained()) +
+      2 * out * out * (1 + (hasBackward() ? 1 : 0) + projectorTrained());
+  return each * (tower + projector);
+}
+
 double ModelShape::scoreWidth() const {
   if (latent.keyValueRank == 0)
     return double(heads * headDim);
@@ -110,7 +153,8 @@ double ModelShape::headParameters() const {
 double ModelShape::parameters() const {
   LayerKinds kinds(*this);
   double sum = double(predicted * 2 * hidden * hidden) + embeddingParameters() +
-               headParameters();
+               headParameters() + vision.towerParameters(1) +
+               vision.projectorParameters(hidden, 1);
   for (size_t kind = 0; kind < kinds.size(); ++kind) {
     double each = sharedParameters(kinds[kind]);
     if (kinds[kind].experts)
@@ -269,7 +313,8 @@ static double flops(const ModelShape &model, const StepShape &step,
   return (4 + 2 * step.trained()) * tokens * work.gemms +
          square * tokens * work.scores * model.scoreWidth() +
          3 * kModelScanFlops * tokens * work.scans *
-             double(scans.inner() * scans.state);
+             double(scans.inner() * scans.state) +
+         double(step.globalBatch) * model.vision.flops(model.hidden);
 }
 
 double planning::modelFlops(const ModelShape &model, const StepShape &step) {
@@ -314,6 +359,17 @@ Status planning::checkShapes(const ModelShape &model, const StepShape &step) {
       isEncoder != (step.encoderSequence > 0))
     return invalidArgument("an encoder's layers, and those that attend to it, "
                            "have a sequence of 1 to 2^31 tokens");
+  const VisionShape &vision = model.vision;
+  bool hasTower = vision.layers != 0;
+  for (int64_t size : {vision.layers, vision.hidden, vision.heads, vision.ffn,
+                       vision.rows, vision.patch, vision.images})
+    if (hasTower && (size < 1 || size > most))
+      return invalidArgument("a tower's layers, hidden size, heads, ffn, rows, "
+                             "patch and images are numbers from 1 to 2^31");
+  if (hasTower && (vision.unread < 0 || vision.unread > most ||
+                   vision.hidden % vision.heads != 0))
+    return invalidArgument("a tower's heads divide its hidden size, and from 0 "
+                           "to 2^31 of its layers are not read");
   const StateSpace &scans = model.stateSpace;
   bool isListed = int64_t(model.kindOf.size()) == model.layers;
   if (!model.kinds.empty() &&

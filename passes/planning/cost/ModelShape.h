@@ -73,6 +73,37 @@ struct StateSpace {
   double gradientWorkspace() const;
 };
 
+/// What makes the rows that stand in a text where it has images (LLaVA, arXiv
+/// 2304.08485): a tower, CLIP's ViT, of which each image is a sequence, and a
+/// projector of [hidden, that of the model] and a square of the latter. It
+/// belongs to the first stage of a pipeline, whose layers it is none of.
+struct VisionShape {
+  int64_t layers = 0; ///< Of the tower, those that are computed; 0: no tower.
+  int64_t unread = 0; ///< Behind those, kept as they are.
+  int64_t hidden = 0, heads = 0, ffn = 0;
+  int64_t rows = 0;   ///< Of an image: its patches, and the class.
+  int64_t patch = 0;  ///< Numbers of a patch.
+  int64_t images = 0; ///< Of a sequence.
+  /// Of a million parameters of the tower's computed layers and of what stands
+  /// before them, and of the projector's, those that are trained.
+  int64_t towerPerMillion = 0, projectorPerMillion = 1'000'000;
+
+  double towerTrained() const { return double(towerPerMillion) / 1e6; }
+  double projectorTrained() const { return double(projectorPerMillion) / 1e6; }
+  /// Whether gradients go back through the projector.
+  bool hasBackward() const { return towerPerMillion + projectorPerMillion > 0; }
+  /// Of a layer, its matrices, biases and norms.
+  double layerParameters() const;
+  /// What each of `tp` ranks has of all layers, the unread ones included, and
+  /// of what stands before and behind them; and of the projector.
+  double towerParameters(int64_t tp) const;
+  double projectorParameters(int64_t modelHidden, int64_t tp) const;
+  /// The same of what is trained, all together.
+  double trainedParameters(int64_t modelHidden, int64_t tp) const;
+  /// Forward and backward, of the images of one sequence.
+  double flops(int64_t modelHidden) const;
+};
+
 /// Layers that are alike, as prices see them. Of published models, whose blocks
 /// are taken as if spread evenly over layers, the blocks of a layer are means.
 struct LayerKind {
@@ -118,6 +149,7 @@ struct ModelShape {
   /// layer.
   int64_t attentionBlocks = 0;
   StateSpace stateSpace;
+  VisionShape vision;
   /// Layers of several kinds, and the kind of each. Where there are any, they
   /// say what `ffn`, `window`, `windowBlocks`, `attentionBlocks`,
   /// `stateSpace.blocks` and `denseLayers` say of other models.
@@ -229,7 +261,8 @@ struct StepShape {
   /// depends on which these are: a plan must keep it. 0: nothing depends on it.
   int64_t microbatch = 0;
   /// Of a million parameters, those that are trained, as if in every layer
-  /// alike: the others have neither gradients nor optimizer state.
+  /// alike: the others have neither gradients nor optimizer state. Those of
+  /// VisionShape are not among them.
   int64_t trainedPerMillion = 1'000'000;
   /// What makes the loss depend on them, and what to write so that it does not.
   struct Keep {
@@ -248,6 +281,8 @@ struct StepShape {
   int64_t neighborTokens = 0, neighborSpan = 0;
 
   double trained() const { return double(trainedPerMillion) / 1e6; }
+  /// Whether no weight has a gradient, which may go through all the same.
+  bool isFrozen() const { return trainedPerMillion == 0; }
   double tokens() const { return double(sequence) * double(globalBatch); }
   /// Tokens of a sequence that layers of `kind` go through.
   int64_t sequenceOf(const LayerKind &kind) const {
@@ -281,7 +316,7 @@ LayerKind kindOfRetriever(const StepShape &step, const LayerKind &kind,
 /// place of 6:
 ///   6 T (L (h ffn f + h (n d + 2 g d) + n d h) + h V) + 6 Q L n d.
 /// Of an encoder's layers T is its tokens, which see all of the square, as what
-/// attends to them does.
+/// attends to them does. Of a tower what VisionShape::flops says.
 /// Of a Mamba-2 block, what Megatron-LM counts: its matrices, and 21 inner
 /// state a token for the recurrence.
 double modelFlops(const ModelShape &model, const StepShape &step);

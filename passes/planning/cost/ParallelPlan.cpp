@@ -129,6 +129,7 @@ PlanSizes planning::planSizes(const ModelShape &model, const StepShape &step) {
   sizes.globalBatch = step.globalBatch;
   sizes.smallerBatches = step.smallerBatches;
   sizes.block = step.block;
+  sizes.visionHeads = model.vision.heads;
   sizes.headDim = model.headDim;
   LayerKinds kinds(model);
   for (size_t i = 0; i < kinds.size(); ++i) {

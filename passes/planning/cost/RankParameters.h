@@ -19,6 +19,9 @@ struct RankParameters {
   double dense = 0;   ///< Summed over dp * cp ranks.
   double experts = 0; ///< Routed ones, summed over those with the same.
   double layers = 0;  ///< Of both, those of layers.
+  /// Beside those, of a tower and its projector (VisionShape); summed as
+  /// `dense`, and of them those that are trained.
+  double vision = 0, visionTrained = 0;
 
   double all() const { return dense + experts; }
 };

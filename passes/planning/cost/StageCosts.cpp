@@ -7,6 +7,7 @@
 #include "passes/planning/cost/ActivationBytes.h"
 #include "passes/planning/cost/RankParameters.h"
 #include "passes/planning/cost/StepCost.h"
+#include "passes/planning/cost/VisionCost.h"
 
 #include <algorithm>
 #include <cmath>
@@ -94,6 +95,7 @@ PartWork planning::partWork(const CostProblem &problem,
       layer.again = neededAgainWork(model, problem.step, plan, kind, times);
   }
   parts.input = inputWork(model, problem.step, plan, times);
+  parts.input += visionWork(model, problem.step, plan, times, problem.compiled);
   if (problem.step.encoderSequence > 0) {
     StepShape ofEncoder = problem.step;
     ofEncoder.sequence = problem.step.encoderSequence;
@@ -132,6 +134,8 @@ StageCosts planning::stageCosts(const CostProblem &problem,
   bool fused = times.software().attention() > 0;
   ActivationBytes bytes(model, problem.step, plan, fused, problem.compiled);
   std::vector<int64_t> layers = layersOf(plan, model);
+  const VisionBytes seen =
+      visionBytes(model, problem.step, plan, fused, problem.compiled);
   StageBytes held;
   LayerKinds kinds(model);
   std::vector<int64_t> counts(kinds.size());
@@ -153,17 +157,21 @@ StageCosts planning::stageCosts(const CostProblem &problem,
       work += parts.output;
     ChunkCost &cost = costs.schedule.costs[index];
     held.find(bytes, counts, costs.schedule.splitWeight);
-    double moved =
-        plan.offloadsActivations() ? times.toHost(double(held.kept)) : 0;
+    int64_t kept = held.kept + (stage == 0 ? seen.kept : 0);
+    double moved = plan.offloadsActivations() ? times.toHost(double(kept)) : 0;
     costs.offload[index] = std::max(0.0, moved - work.forward.seconds()) +
                            std::max(0.0, moved - work.backwardSeconds());
     cost = chunkCost(work, costs.transferSeconds, moved,
                      costs.schedule.splitWeight);
-    cost.memory = held.kept;
+    cost.memory = kept;
     cost.kept = cost.memory / 2;
     costs.split[index] = held.split;
+    if (stage == 0 && costs.schedule.splitWeight) {
+      costs.split[index].toWeight += seen.toWeight;
+      costs.split[index].afterBackward += seen.gradients;
+    }
     // The gradient of the logits, which the head's weight needs.
-    if (stage == plan.stages() - 1)
+    if (stage == plan.stages() - 1 && !problem.step.isFrozen())
       costs.split[index].afterBackward += bytes.ofLoss();
     layer = end;
   }

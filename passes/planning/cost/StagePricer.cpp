@@ -230,7 +230,8 @@ int64_t StagePricer::leastBytes(bool offloads) {
   std::array<double, 3> each = bytesOfParameter(problem.step);
   // One microbatch alone makes gradients in the place of its residuals.
   bool onePass = costs.schedule.shape.cells() == 1;
-  double bytes = each[0] + (onePass ? 0 : each[1]) + (offloads ? 0 : each[2]);
+  double ofTrained = (onePass ? 0 : each[1]) + (offloads ? 0 : each[2]);
+  double bytes = each[0] + problem.step.trained() * ofTrained;
   double dense = double(plan.dp * plan.cp),
          expert =
              dense * double(plan.tp) / double(plan.ep * plan.expertTensor());
@@ -238,7 +239,9 @@ int64_t StagePricer::leastBytes(bool offloads) {
   for (size_t rank = 0; rank < held.size(); ++rank) {
     double kept = plan.offloadsActivations() ? 0 : double((*live)[rank]);
     double state = held[rank].dense / dense + held[rank].experts / expert;
-    most = std::max(most, kept + bytes * state);
+    double vision =
+        each[0] * held[rank].vision + ofTrained * held[rank].visionTrained;
+    most = std::max(most, kept + bytes * state + vision / dense);
   }
   return int64_t(most) - int64_t(kMemoryItems); // Each of which is rounded.
 }

@@ -85,6 +85,11 @@ std::vector<RankParameters> planning::rankParameters(const ModelShape &model,
   }
   for (size_t rank = 0; rank < ranks.size(); ++rank)
     ranks[rank].dense += ends[rank];
+  RankParameters &first = ranks[size_t(shape.rankOf(0))];
+  const VisionShape &vision = model.vision;
+  first.vision = vision.towerParameters(plan.tp) +
+                 vision.projectorParameters(model.hidden, plan.tp);
+  first.visionTrained = vision.trainedParameters(model.hidden, plan.tp);
   return ranks;
 }
 
@@ -122,8 +127,10 @@ static void fillState(const CostProblem &problem, const ParallelPlan &plan,
   for (int part = 0; part < 3; ++part) {
     bool shards = plan.zero >= 3 - part;
     double share = part == 0 ? 1 : problem.step.trained();
-    memory.items[size_t(part)] = std::llround(share * each[size_t(part)] *
-                                              (shards ? sharded : held.all()));
+    double vision = part == 0 ? held.vision : held.visionTrained;
+    double numbers =
+        share * (shards ? sharded : held.all()) + vision / (shards ? dense : 1);
+    memory.items[size_t(part)] = std::llround(each[size_t(part)] * numbers);
   }
 }
 
@@ -149,7 +156,8 @@ std::vector<RankMemory> planning::rankMemory(const CostProblem &problem,
   int64_t headRank = PipelineShape{plan.pp, plan.chunks, 1, placement}.rankOf(
       plan.stages() - 1);
   // A split backward keeps the logits' gradient, in their place.
-  bool keepsApart = problem.compiled && splitsWeight(plan.scheduleName());
+  bool keepsApart = problem.compiled && !problem.step.isFrozen() &&
+                    splitsWeight(plan.scheduleName());
   bool isOnePass = plan.pp == 1 && microbatchesOf(plan, problem.step) == 1;
   std::vector<RankParameters> parameters =
       rankParameters(model, plan, placement);

@@ -9,6 +9,7 @@
 #include "passes/planning/StageBalance.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 using namespace hocket;
@@ -60,6 +61,8 @@ public:
     PlanSizes sizes = planSizes(model, problem.step);
     bool attends = sizes.heads > 0 || sizes.stateHeads == 0;
     int64_t heads = attends ? model.heads : sizes.stateHeads;
+    if (sizes.visionHeads > 0)
+      heads = std::gcd(heads, sizes.visionHeads);
     for (int64_t pp : divisors(problem.devices, model.layers))
       for (int64_t tp : divisors(heads, problem.system.devices_per_node()))
         for (int64_t cp = 1; cp <= mostContext; cp *= 2)
@@ -159,7 +162,7 @@ std::vector<int64_t> shiftedLayers(int64_t layers, int64_t stages,
 }
 
 /// What layers of several kinds take, forward and backward, to be shared out
-/// over stages.
+/// over stages; before the first of them, with the images that it sees.
 StageBalanceProblem balanceOf(const CostProblem &problem,
                               const ParallelPlan &rough) {
   StageBalanceProblem balance;
@@ -253,7 +256,9 @@ planning::stagePlans(const CostProblem &problem, const ParallelPlan &rough,
   // Splits that are written out are looked at, and no other is.
   const std::vector<int64_t> &written = constraints.plan().layers;
   StageBalanceProblem balance;
-  if (problem.model.kinds.size() > 1 && rough.pp > 1 && written.empty())
+  bool differs =
+      problem.model.kinds.size() > 1 || problem.model.vision.layers > 0;
+  if (differs && rough.pp > 1 && written.empty())
     balance = balanceOf(problem, rough);
   for (const ScheduleChoice &choice : schedulesOf(problem, rough)) {
     ParallelPlan plan = rough;

@@ -123,6 +123,61 @@ TEST(PlanSearch, FindsItForTwoStacks) {
   expectOptimal(withEncoder(smallProblem("a100", 4, 4, 2048, 8), 4, 2048));
 }
 
+/// A tower of so many layers before the first stage, in the place of tokens.
+CostProblem withTower(CostProblem problem, int64_t layers, int64_t images) {
+  problem.compiled = true;
+  problem.model.vision = {.layers = layers,
+                          .unread = 1,
+                          .hidden = 1024,
+                          .heads = 8,
+                          .ffn = 4096,
+                          .rows = 577,
+                          .patch = 588,
+                          .images = images};
+  return problem;
+}
+
+/// Frozen, trained, and where nothing but the projector is.
+TEST(PlanSearch, FindsItForImages) {
+  CostProblem problem = withTower(smallProblem("h100", 8, 6, 2048, 16), 11, 2);
+  expectOptimal(problem);
+  problem.step.trainedPerMillion = 0;
+  expectOptimal(problem);
+  problem = withTower(smallProblem("a100", 4, 5, 1024, 8), 23, 4);
+  problem.model.vision.towerPerMillion = 1'000'000;
+  expectOptimal(problem);
+}
+
+/// What is trained in part holds less: no plan that fits is passed over.
+TEST(PlanSearch, FindsItForAdapters) {
+  CostProblem problem = smallProblem("h100", 4, 8, 4096, 8);
+  problem.compiled = true;
+  problem.step.trainedPerMillion = 2000;
+  expectOptimal(problem);
+}
+
+/// Where the tower takes as long as layers, the first stage has fewer of them,
+/// and tensor ranks divide the heads of both.
+TEST(PlanSearch, MakesRoomForImagesInTheFirstStage) {
+  CostProblem problem = withTower(smallProblem("h100", 8, 24, 2048, 64), 40, 4);
+  problem.model.vision.heads = 2;
+  problem.model.vision.towerPerMillion = 1'000'000;
+  auto kept = PlanConstraints::parse("pp=2,dp=4,tp=1,v=1,schedule=1f1b,mbs=1");
+  ASSERT_TRUE(kept.ok());
+  SearchResult found = PlanSearch(problem, *kept).run({});
+  ASSERT_FALSE(found.best.empty());
+  std::vector<int64_t> layers = found.best[0].plan.layers;
+  ASSERT_EQ(layers.size(), 2u);
+  EXPECT_LT(layers[0], layers[1]);
+  SearchOptions options;
+  options.top = 50;
+  for (const PricedPlan &plan : PlanSearch(problem, {}).run(options).best)
+    EXPECT_LE(plan.plan.tp, 2) << printPlan(plan.plan);
+  EXPECT_THAT(
+      checkPlan(*parsePlan("dp=2,tp=4"), problem.model, problem.step).message(),
+      testing::HasSubstr("S109: "));
+}
+
 TEST(PlanSearch, FindsItForLayersOfSeveralKinds) {
   expectOptimal(withKinds(smallProblem("h100", 8, 0, 2048, 16), "mfmamfma"));
   expectOptimal(withKinds(smallProblem("b200", 4, 0, 1024, 8), "mmmmm"));
@@ -315,6 +370,27 @@ TEST(PlanProblemText, ReadsBackTwoStacks) {
   EXPECT_THAT(why(), HasSubstr("come before a decoder's"));
   problem.cost.model.kinds[1].encoder = true;
   EXPECT_THAT(why(), HasSubstr("come before a decoder's"));
+}
+
+TEST(PlanProblemText, ReadsBackImages) {
+  PlanProblem problem;
+  problem.cost = withTower(smallProblem("h100", 4, 4, 1024, 8), 7, 2);
+  problem.cost.model.vision.towerPerMillion = 500'000;
+  problem.cost.model.vision.projectorPerMillion = 0;
+  std::string text = writePlanProblem(problem);
+  EXPECT_THAT(text, testing::HasSubstr("vision-layers 7\nvision-unread 1\n"));
+  StatusOr<PlanProblem> read = readPlanProblem("p", text);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(writePlanProblem(*read), text);
+  ParallelPlan plan = *parsePlan("pp=2,dp=2");
+  StatusOr<StepCost> a = priceStep(read->cost, plan),
+                     b = priceStep(problem.cost, plan);
+  EXPECT_EQ(a->items, b->items);
+  EXPECT_EQ(a->bytes(), b->bytes());
+  problem.cost.model.vision.images = 0;
+  EXPECT_THAT(
+      readPlanProblem("p", writePlanProblem(problem)).status().message(),
+      testing::HasSubstr("a tower's layers"));
 }
 
 TEST(PlanProblemText, BadOnesAreRefused) {
