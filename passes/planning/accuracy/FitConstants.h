@@ -48,8 +48,8 @@ StatusOr<FitResult> fitConstants(const std::vector<cluster::System> &starts,
                                  const FitOptions &options);
 
 /// The same, whatever values the constants have in `starts`: of 250 points that
-/// fill their ranges evenly, in orders of magnitude, fits begin at the four that
-/// fit best, and the best of these fits is taken.
+/// fill their ranges evenly, in orders of magnitude, fits begin at the four
+/// that fit best, and the best of these fits is taken.
 StatusOr<FitResult> fitFromPoints(const std::vector<cluster::System> &starts,
                                   const std::vector<ThroughputRow> &rows,
                                   const FitOptions &options);

@@ -78,6 +78,7 @@ PartWork planning::partWork(const CostProblem &problem,
     cluster::Software &software = *system.mutable_software();
     software.set_tensor_overlap(0);
     software.clear_weight_overlap();
+    software.clear_expert_host_seconds(); // They wait for no sizes.
     software.clear_loss_bytes();
     software.clear_tensor_straggling();
   }

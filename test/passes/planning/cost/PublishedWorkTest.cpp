@@ -242,7 +242,9 @@ TEST(StepCost, PublishedExpertsCostWhatIsSaid) {
   soft.set_expert_launches(9);
   soft.set_expert_gemm(0.1);
   soft.set_quantize_bytes(9);
+  soft.set_expert_host_seconds(1);
   EXPECT_EQ(work().forward.device(), compiled.device());
+  EXPECT_EQ(work().forward.host, compiled.host);
 }
 
 /// The norm of what the host and the device take: 3 and 4 are 5 in squares.
