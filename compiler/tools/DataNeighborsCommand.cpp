@@ -265,8 +265,8 @@ targetsOf(const NeighborsArguments &arguments, const RetrievalRun &run,
 Status run(const NeighborsArguments &arguments,
            const EmbedderCompiler &compiler) {
   InterruptGuard guard;
-  HOCKET_RETURN_IF_ERROR(checkEmbedder(arguments));
   HOCKET_ASSIGN_OR_RETURN(RetrievalRun of, RetrievalRun::open(arguments));
+  HOCKET_RETURN_IF_ERROR(checkEmbedder(arguments));
   data::NeighborSearchOptions options;
   options.chunkLength = of.shape().chunkLength;
   options.neighbors = of.shape().neighbors;
