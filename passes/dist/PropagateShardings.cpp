@@ -37,8 +37,9 @@ LogicalResult Propagation::run() {
       return failure();
   for (auto serve : module.getOps<xf::ServeOp>())
     for (FlatSymbolRefAttr name :
-         {serve.getEvaluateAttr(), serve.getPrefillAttr(),
-          serve.getDecodeAttr(), serve.getPrepareAttr()})
+         {serve.getEvaluateAttr(), serve.getEncodeAttr(),
+          serve.getPrefillAttr(), serve.getDecodeAttr(),
+          serve.getPrepareAttr()})
       if (name &&
           failed(visitFunction(symbols.lookup<func::FuncOp>(name.getValue()))))
         return failure();

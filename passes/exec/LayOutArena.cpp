@@ -58,7 +58,7 @@ private:
   Lifetimes lifetimes;
   std::map<int64_t, StageCopies> stages;
   Span flight, update, backward, weight;
-  SmallVector<Span> forwardOnly; ///< Evaluation, prefill, decode.
+  SmallVector<Span> forwardOnly; ///< Evaluation, encode, prefill, decode.
   bool overlap = false;          ///< microbatches do, on several stages
   int64_t variableBytes = 0;
 };
@@ -125,7 +125,8 @@ void ArenaLayout::widen(BufferOp buffer) {
 void ArenaLayout::widenLifetimes() {
   using enum FragmentKind;
   flight = spanOf({Forward, Backward, Weight});
-  forwardOnly = {spanOf({Evaluate}), spanOf({Prefill}), spanOf({Decode})};
+  forwardOnly = {spanOf({Evaluate}), spanOf({Encode}), spanOf({Prefill}),
+                 spanOf({Decode})};
   update = spanOf({Update});
   backward = spanOf({Backward});
   weight = spanOf({Weight});

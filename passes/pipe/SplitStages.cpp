@@ -82,7 +82,8 @@ private:
   SymbolTable symbols;
   OpBuilder builder;
   func::FuncOp forward, backward;
-  SmallVector<int64_t> stageOfLayer;
+  SmallVector<int64_t> stageOfLayer; ///< Those of images first.
+  size_t ofImages = 0;
   SmallVector<FragmentOp> whole;
   unsigned nextTag = 0;
 };
@@ -95,6 +96,8 @@ static StringRef nameOfKind(FragmentKind kind) {
     return "forward";
   case FragmentKind::Backward:
     return "backward";
+  case FragmentKind::Encode:
+    return "encode";
   case FragmentKind::Prefill:
     return "prefill";
   case FragmentKind::Decode:
@@ -167,7 +170,8 @@ LogicalResult StageSplitter::dealLayers(func::FuncOp function) {
   SmallVector<double> costs;
   // Looking rows up costs next to nothing.
   double embedding = 0, head = 0;
-  size_t ofImages = layersOfImages(function), calls = 0;
+  ofImages = layersOfImages(function);
+  size_t calls = 0;
   for (Operation &op : function.front()) {
     if (auto call = dyn_cast<func::CallOp>(op)) {
       auto layer = symbols.lookup<func::FuncOp>(call.getCallee());
@@ -226,16 +230,24 @@ BlockArgument StageSplitter::hostArgument(func::FuncOp function,
 
 LogicalResult StageSplitter::cutForward(FlowCut &cut, func::FuncOp function,
                                         FragmentKind kind) {
-  SmallVector<unsigned> steps(stageOfLayer.begin(), stageOfLayer.end());
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    cut.setHostArgument(i, -1);
   auto calls = function.front().getOps<func::CallOp>();
   ptrdiff_t count = std::distance(calls.begin(), calls.end());
-  // Behind an encoder `decode` has the decoder's layers alone.
+  if (kind == FragmentKind::Encode) {
+    // What stands among the embeddings.
+    cut.setHostArgument(0, 0);
+    cut.setCallSteps(SmallVector<unsigned>(static_cast<size_t>(count), 0));
+    return cut.assign();
+  }
+  // Functions that write have no layers of images, and behind an encoder
+  // `decode` has the decoder's layers alone.
+  size_t left = layersOfImages(function) == 0 ? ofImages : 0;
+  SmallVector<unsigned> steps(stageOfLayer.begin() + left, stageOfLayer.end());
   bool isDecoder = kind == FragmentKind::Decode && count > 0 &&
                    count < static_cast<ptrdiff_t>(steps.size());
   if (isDecoder)
     steps.erase(steps.begin(), steps.end() - count);
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    cut.setHostArgument(i, -1);
   // The embedding is in the first stage, the head in the last.
   cut.endAtLastStep();
   auto placeWithLayers = [&](BlockArgument tokens) {
@@ -442,8 +454,8 @@ LogicalResult StageSplitter::run() {
   if (forward && failed(cutTraining()))
     return failure();
   // 3. The same of what has no backward.
-  for (FragmentKind kind :
-       {FragmentKind::Evaluate, FragmentKind::Prefill, FragmentKind::Decode})
+  for (FragmentKind kind : {FragmentKind::Evaluate, FragmentKind::Encode,
+                            FragmentKind::Prefill, FragmentKind::Decode})
     if (failed(buildForwardOnly(kind)))
       return failure();
   // 4. Each rank's part of what is done once a step.

@@ -142,6 +142,7 @@ LogicalResult ScheduleWriter::run() {
     for (const Step &step : steps)
       writeRank(step, rank);
     writeForwardOnly(FragmentKind::Evaluate, "eval_step", rank);
+    writeForwardOnly(FragmentKind::Encode, "encode", rank);
     writeForwardOnly(FragmentKind::Prefill, "prefill", rank);
     writeForwardOnly(FragmentKind::Decode, "decode", rank);
     if (hasFragment(FragmentKind::Prepare))

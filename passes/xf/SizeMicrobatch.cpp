@@ -131,7 +131,7 @@ SmallVector<StringRef> Sizing::servingFunctions() {
   SmallVector<StringRef> names;
   for (auto serve : module.getOps<ServeOp>())
     for (std::optional<StringRef> name :
-         {serve.getPrefill(), serve.getDecode()})
+         {serve.getEncode(), serve.getPrefill(), serve.getDecode()})
       if (name)
         names.push_back(*name);
   return names;

@@ -10,6 +10,7 @@
 #include "runtime/program/RankPlace.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace hocket;
 using namespace hocket::inference;
@@ -80,6 +81,8 @@ CacheHost::CacheHost(const program::Program &program, unsigned rank,
     : ScoreHost(program, rank, entry, tokensOf(program, entry)),
       name(std::move(entry)), shape(shape),
       standsInRow(program.training().has_span_corruption()),
+      imageRowsOfText(program.training().images().images() *
+                      rowsInText(program.training().images())),
       labels(rows(), -1) {
   uint64_t ownRows = shape.rows / shape.groups;
   table.resize(shape.rows * shape.tablePages);
@@ -93,6 +96,7 @@ void CacheHost::clear() {
   positions.assign(rows(), 0);
   tokenRows.assign(rows(), -1);
   keyCounts.assign(rows(), 1);
+  imageRows.assign(rows(), -1);
   used.assign(shape.groups, 0);
 }
 
@@ -101,20 +105,26 @@ uint64_t CacheHost::room(uint64_t row) const {
 }
 
 LabelPlace CacheHost::add(uint64_t row, uint64_t position, int32_t token,
-                          uint64_t keys) {
+                          uint64_t keys, std::optional<uint64_t> imageRow) {
   uint64_t group = shape.groupOf(row);
   uint64_t next = group * (rows() / shape.groups) + used[group]++;
   uint64_t at = standsInRow ? row : next;
   keyCounts[at] = int32_t(keys);
   tokens[at] = token;
   positions[at] = int32_t(position);
-  tokenRows[at] = int32_t(row % (shape.rows / shape.groups));
+  uint64_t own = row % (shape.rows / shape.groups);
+  tokenRows[at] = int32_t(own);
+  if (imageRow)
+    imageRows[at] = int32_t(own * imageRowsOfText + *imageRow);
   return {at, 0};
 }
 
 Status CacheHost::provide(const HostInput &input, std::span<std::byte> data) {
   if (input.name == "table")
     return provideRows(input, table, shape.tablePages, data);
+  if (input.name == "image_rows")
+    return provideRows(input, std::span(std::as_const(imageRows)),
+                       rows() / shape.groups, data);
   const std::vector<int32_t> *from = input.name == "tokens"       ? &tokens
                                      : input.name == "labels"     ? &labels
                                      : input.name == "positions"  ? &positions
@@ -142,4 +152,36 @@ Status EncoderHost::provide(const HostInput &input, std::span<std::byte> data) {
   if (!isTokens && input.name != "key_counts")
     return StepHost::provide(input, data);
   return provideRows(input, isTokens ? tokens : keyCounts, length, data);
+}
+
+ImageHost::ImageHost(const program::Program &program, unsigned rank,
+                     const CacheShape &shape)
+    : ScoreHost(program, rank, "encode", shape.groups), shape(shape),
+      images(program.training().images()) {
+  clear();
+}
+
+void ImageHost::clear() {
+  taken.assign(shape.groups, false);
+  pixels.assign(shape.groups * pixelsOf(images) / images.images(), 0.0f);
+  imageRows.assign(shape.rows * images.images() * rowsInText(images), -1);
+}
+
+void ImageHost::set(uint64_t row, uint64_t number, const TowerImage &image) {
+  uint64_t group = shape.groupOf(row), each = rowsInText(images);
+  taken[group] = true;
+  std::ranges::copy(*image, pixels.begin() + ptrdiff_t(group * image->size()));
+  uint64_t first = (row * images.images() + number) * each;
+  for (uint64_t i = 0; i < each; ++i)
+    imageRows[first + i] = towerRowOf(images, i);
+}
+
+Status ImageHost::provide(const HostInput &input, std::span<std::byte> data) {
+  if (input.name == "pixels")
+    return provideRows(input, std::span(std::as_const(pixels)),
+                       pixels.size() / shape.groups, data);
+  if (input.name == "image_rows")
+    return provideRows(input, std::span(std::as_const(imageRows)),
+                       imageRows.size() / shape.groups, data);
+  return StepHost::provide(input, data);
 }

@@ -15,7 +15,11 @@
 #ifndef HOCKET_RUNTIME_INFERENCE_CACHEHOST_H
 #define HOCKET_RUNTIME_INFERENCE_CACHEHOST_H
 
+#include "runtime/inference/PromptImages.h"
 #include "runtime/train/step/ScoreHost.h"
+
+#include <optional>
+#include <vector>
 
 namespace hocket::inference {
 
@@ -49,9 +53,10 @@ public:
   /// How many tokens of `row` the next run can still take.
   uint64_t room(uint64_t row) const;
   /// Adds one, if there is room: the place that tells of it. `keys`: how many
-  /// of an encoder's tokens it attends to, where there is one.
+  /// of an encoder's tokens it attends to, where there is one; `imageRow`:
+  /// which row of its text's images stands in its place, if one does.
   LabelPlace add(uint64_t row, uint64_t position, int32_t token,
-                 uint64_t keys = 1);
+                 uint64_t keys = 1, std::optional<uint64_t> imageRow = {});
 
   Status provide(const HostInput &input, std::span<std::byte> data) override;
 
@@ -60,7 +65,9 @@ private:
   CacheShape shape;
   /// Attention to an encoder is of rows, so that a token stands in its own.
   const bool standsInRow;
-  std::vector<int32_t> tokens, labels, positions, tokenRows, table, keyCounts;
+  const uint64_t imageRowsOfText; ///< That are kept; 0: it sees none.
+  std::vector<int32_t> tokens, labels, positions, tokenRows, table, keyCounts,
+      imageRows;
   std::vector<uint64_t> used; ///< Tokens of each group.
 };
 
@@ -80,6 +87,30 @@ public:
 private:
   uint64_t length;
   std::vector<int32_t> tokens, keyCounts;
+};
+
+/// The host of `encode`, which makes rows of images and keeps them for
+/// `prefill`: one image of each group at a time.
+class ImageHost : public ScoreHost {
+public:
+  ImageHost(const program::Program &program, unsigned rank,
+            const CacheShape &shape);
+
+  /// Forgets the images of the last run.
+  void clear();
+  /// Whether the next run has an image of the group of `row` already.
+  bool isTaken(uint64_t row) const { return taken[shape.groupOf(row)]; }
+  /// Adds the image `number` of the text in `row`.
+  void set(uint64_t row, uint64_t number, const TowerImage &image);
+
+  Status provide(const HostInput &input, std::span<std::byte> data) override;
+
+private:
+  CacheShape shape;
+  program::TrainingInfo::Images images;
+  std::vector<bool> taken;        ///< By group.
+  std::vector<float> pixels;      ///< [groups, numbers of an image]
+  std::vector<int32_t> imageRows; ///< [groups, rows that are kept]
 };
 
 } // namespace hocket::inference

@@ -8,6 +8,7 @@
 
 #include "base/Format.h"
 #include "base/Sha256.h"
+#include "runtime/program/Entries.h"
 
 #include <algorithm>
 #include <chrono>
@@ -68,11 +69,7 @@ Status inference::checkRequest(const program::Program &program,
   if (encoder > 0 && request.tellsOfPrompt)
     return invalidArgument("the encoder reads the prompt, and nothing tells "
                            "how likely its tokens are");
-  if (program.training().has_images() &&
-      std::ranges::count(request.prompt,
-                         int32_t(program.training().images().image_token())))
-    return invalidArgument("the prompt has the token of an image, and images "
-                           "are seen in training alone yet");
+  HOCKET_RETURN_IF_ERROR(checkImages(program, request.images, request.prompt));
   return checkTokensOf(program, request.prompt, "the prompt");
 }
 
@@ -109,6 +106,9 @@ StatusOr<std::unique_ptr<Generator>> Generator::create(LoadedModel &model) {
                                        entry, *shape);
   };
   generator->decode = hostOf("decode");
+  if (model.program().training().has_images())
+    generator->tower = std::make_unique<ImageHost>(
+        model.program(), model.world().rank(), *shape);
   if (encoder > 0)
     generator->encoder = std::make_unique<EncoderHost>(
         model.program(), model.world().rank(), shape->rows, encoder);
@@ -118,7 +118,7 @@ StatusOr<std::unique_ptr<Generator>> Generator::create(LoadedModel &model) {
 }
 
 void Generator::add(uint64_t id, GenerateRequest request) {
-  Job job{id, std::move(request), 0, {}, 0, {}, 0};
+  Job job{id, std::move(request), 0, {}, 0, {}, 0, 0, 0};
   const auto &training = model.program().training();
   if (training.has_span_corruption()) // As T5's decoder begins.
     job.tokens = {int32_t(training.span_corruption().pad_token())};
@@ -158,6 +158,29 @@ Status Generator::encode() {
   return model.forward(*encoder, "prefill");
 }
 
+uint64_t Generator::imageRowsOf(const Job &job) const {
+  return job.request.images.size() *
+         rowsInText(model.program().training().images());
+}
+
+/// One image of each group of ranks at a time.
+Status Generator::seeImages() {
+  while (true) {
+    bool isAny = false;
+    tower->clear();
+    for (Job &job : running)
+      if (job.seen < job.request.images.size() && !tower->isTaken(job.row)) {
+        tower->set(job.row, job.seen, job.request.images[job.seen]);
+        ++job.seen;
+        isAny = true;
+      }
+    if (!isAny)
+      return okStatus();
+    tower->ask(/*labels=*/false, {});
+    HOCKET_RETURN_IF_ERROR(model.forward(*tower, "encode"));
+  }
+}
+
 /// Without labels: `picked` is 0 then, and `picked - lse` the negative lse.
 void Generator::fill(data::Batch &batch) const {
   batch.sequenceLength = length;
@@ -166,6 +189,25 @@ void Generator::fill(data::Batch &batch) const {
   for (const Job &job : running)
     std::copy(job.tokens.begin(), job.tokens.end(),
               batch.tokens.begin() + ptrdiff_t(job.row * length));
+  if (model.program().training().has_images())
+    fillImages(batch);
+}
+
+/// Rows without images have zeros, which stand nowhere.
+void Generator::fillImages(data::Batch &batch) const {
+  const auto &images = model.program().training().images();
+  uint64_t each = pixelsOf(images);
+  batch.pixels.assign(rows * each, 0.0f);
+  batch.imageRows.assign(rows * length, -1);
+  for (const Job &job : running) {
+    auto to = batch.pixels.begin() + ptrdiff_t(job.row * each);
+    for (const TowerImage &image : job.request.images)
+      to = std::ranges::copy(*image, to).out;
+    uint64_t placed = 0;
+    for (size_t i = 0; placed < imageRowsOf(job); ++i)
+      if (job.tokens[i] == int32_t(images.image_token()))
+        batch.imageRows[job.row * length + i] = towerRowOf(images, placed++);
+  }
 }
 
 /// Logits of the prompts that a step brings, at most: a place of a large
@@ -200,7 +242,10 @@ Generator::Pass Generator::passOverNewTokens() {
   uint64_t most = 0;
   for (const Job &job : running)
     most = std::max<uint64_t>(most, job.tokens.size() - job.kept);
-  CacheHost &to = most > fewTokens && prefill ? *prefill : *decode;
+  // Images stand in prompts alone.
+  bool places = std::ranges::any_of(
+      running, [&](const Job &job) { return job.placed < imageRowsOf(job); });
+  CacheHost &to = (most > fewTokens || places) && prefill ? *prefill : *decode;
   Pass pass{&to, to.entry(), {}, {}};
   to.clear();
   for (Job &job : running)
@@ -218,9 +263,14 @@ void Generator::addNewTokens(Job &job, CacheHost &to, Pass &pass) const {
   if (to.entry() == "decode")
     count = std::min<uint64_t>(count, 1);
   Pass::Part part;
+  auto imageToken = int32_t(model.program().training().images().image_token());
   for (uint64_t i = 0; i < count; ++i, ++job.kept) {
-    LabelPlace place = to.add(job.row, job.kept, job.tokens[job.kept],
-                              job.request.prompt.size());
+    int32_t token = job.tokens[job.kept];
+    std::optional<uint64_t> imageRow;
+    if (job.placed < imageRowsOf(job) && token == imageToken)
+      imageRow = job.placed++;
+    LabelPlace place =
+        to.add(job.row, job.kept, token, job.request.prompt.size(), imageRow);
     bool isLast = job.kept + 1 == job.tokens.size();
     part.writes = isLast && job.request.tokens > 0;
     bool isTold = part.told < job.untold && !isLast;
@@ -299,6 +349,9 @@ StatusOr<std::vector<Generator::Finished>> Generator::step() {
     return finished;
   if (encoder && areNew) {
     HOCKET_RETURN_IF_ERROR(encode());
+  }
+  if (tower && areNew) {
+    HOCKET_RETURN_IF_ERROR(seeImages());
   }
   Pass pass = decode ? passOverNewTokens() : passOverSequences();
   pass.host->ask(/*labels=*/true, pass.places);
@@ -389,6 +442,8 @@ StatusOr<GeneratedTexts> inference::generate(
     uint64_t size = request.prompt.size();
     digest.update(&size, sizeof(size));
     digest.update(request.prompt.data(), size * sizeof(int32_t));
+    for (const TowerImage &image : request.images)
+      digest.update(image->data(), image->size() * sizeof(float));
   }
   struct Answers {
     std::mutex mutex;

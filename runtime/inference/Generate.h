@@ -20,6 +20,7 @@
 
 #include "runtime/inference/CacheHost.h"
 #include "runtime/inference/ModelRun.h"
+#include "runtime/inference/PromptImages.h"
 #include "runtime/inference/Sampling.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
@@ -39,6 +40,8 @@ struct GenerateRequest {
   uint64_t likeliest = 0;
   /// Whether to tell of the prompt's own tokens, too.
   bool tellsOfPrompt = false;
+  /// What the prompt's tokens of images stand for, in their order.
+  std::vector<TowerImage> images = {};
 };
 
 enum class Finish {
@@ -119,6 +122,8 @@ private:
     uint64_t kept = 0; ///< Of these, those that the cache has.
     GeneratedText text;
     uint64_t untold = 0; ///< Places of the prompt to tell of.
+    uint64_t seen = 0;   ///< Of its images, those that the cache has.
+    uint64_t placed = 0; ///< Of their rows, those that stand in its text.
   };
   /// What the model says of the token behind a place.
   struct Said {
@@ -145,6 +150,10 @@ private:
   /// Gives requests that wait a row each; whether there were any.
   bool takeRows();
   Status encode();
+  /// Has the tower see the images of texts that begin.
+  Status seeImages();
+  uint64_t imageRowsOf(const Job &job) const;
+  void fillImages(data::Batch &batch) const;
   void fill(data::Batch &batch) const;
   /// How many places more can be told of.
   uint64_t roomFor(const Pass &pass) const;
@@ -160,6 +169,7 @@ private:
   /// Of a program that keeps a cache.
   std::unique_ptr<CacheHost> prefill, decode;
   std::unique_ptr<EncoderHost> encoder; ///< In the place of `prefill`.
+  std::unique_ptr<ImageHost> tower;     ///< Of a program that sees images.
   std::list<Job> waiting, running;
   std::vector<bool> taken; ///< By row.
   Listener listener;

@@ -16,10 +16,10 @@
 
 namespace hocket {
 
-/// Whether an entry goes on with the sequences of a cache: the batch that it
-/// takes in is of single tokens.
+/// Whether an entry goes on with the sequences of a cache, or sees images for
+/// them: the batch that it takes in is of single tokens, or images.
 inline bool isServingEntry(std::string_view entry) {
-  return entry == "prefill" || entry == "decode";
+  return entry == "encode" || entry == "prefill" || entry == "decode";
 }
 
 /// The entry that does what `entry` does, with room for all the rows that

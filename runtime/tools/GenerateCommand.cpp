@@ -45,6 +45,7 @@ struct GenerateArguments : ModelInput, WritingOptions {
   using ModelInput::ModelInput;
   std::string tokenizer, promptFile, output = "-";
   std::optional<std::string> prompt;
+  std::vector<std::string> images; ///< Of --prompt.
   bool json = false;
 };
 
@@ -52,6 +53,7 @@ struct GenerateArguments : ModelInput, WritingOptions {
 struct Prompts {
   std::vector<std::string> texts;
   std::vector<std::string> places; ///< "prompts.jsonl:3", or "--prompt".
+  std::vector<std::vector<std::string>> images = {}; ///< Files of each.
 };
 
 } // namespace
@@ -60,23 +62,49 @@ struct Prompts {
 // Prompts
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// A text, and the files of the images that it has.
+struct Prompt {
+  std::string text;
+  std::vector<std::string> images;
+};
+} // namespace
+
+/// Paths of "images" begin where the file lies that names them.
+static StatusOr<std::vector<std::string>>
+imagesOf(const json &object, const std::string &path, uint64_t number) {
+  std::vector<std::string> files;
+  if (!object.contains("images"))
+    return files;
+  const json &named = object["images"];
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (const json &each : named.is_array() ? named : json::array({named})) {
+    if (!each.is_string() || each.get<std::string>().empty() ||
+        each.get<std::string>().find('\0') != std::string::npos)
+      return invalidArgument(path + formatText(":%llu", wide(number)) +
+                             ": \"images\" are paths of files");
+    files.push_back((folder / each.get<std::string>()).string());
+  }
+  return files;
+}
+
 /// A line of JSON has a "prompt" or a "text"; a line of any other file is one.
-static StatusOr<std::string> promptOf(std::string_view line, bool isJson,
-                                      const std::string &path,
-                                      uint64_t number) {
+static StatusOr<Prompt> promptOf(std::string_view line, bool isJson,
+                                 const std::string &path, uint64_t number) {
   if (!isJson)
-    return std::string(line);
+    return Prompt{std::string(line), {}};
   HOCKET_ASSIGN_OR_RETURN(json object, parseJsonObject(line, path, number));
+  HOCKET_ASSIGN_OR_RETURN(auto images, imagesOf(object, path, number));
   for (const char *name : {"prompt", "text"})
     if (object.contains(name) && object[name].is_string())
-      return object[name].get<std::string>();
+      return Prompt{object[name].get<std::string>(), std::move(images)};
   return invalidArgument(path + formatText(":%llu", wide(number)) +
                          ": no JSON object with a \"prompt\"");
 }
 
 static StatusOr<Prompts> readPrompts(const GenerateArguments &arguments) {
   if (arguments.prompt)
-    return Prompts{{*arguments.prompt}, {"--prompt"}};
+    return Prompts{{*arguments.prompt}, {"--prompt"}, {arguments.images}};
   tokenizer::SourceText file;
   if (arguments.promptFile == "-") {
     file.path = "standard input";
@@ -93,14 +121,26 @@ static StatusOr<Prompts> readPrompts(const GenerateArguments &arguments) {
     std::string_view line = takeLine(rest);
     if (line.find_first_not_of(" \t\r") == line.npos)
       continue;
-    HOCKET_ASSIGN_OR_RETURN(std::string prompt,
+    HOCKET_ASSIGN_OR_RETURN(Prompt prompt,
                             promptOf(line, isJson, file.path, number));
-    prompts.texts.push_back(std::move(prompt));
+    prompts.texts.push_back(std::move(prompt.text));
+    prompts.images.push_back(std::move(prompt.images));
     prompts.places.push_back(file.path + formatText(":%llu", wide(number)));
   }
   if (prompts.texts.empty())
     return invalidArgument(file.path + ": there is no prompt in it");
   return prompts;
+}
+
+/// Reads the images of a prompt, whose tokens there are as many of then.
+static Status addImages(const program::Program &program,
+                        const std::vector<std::string> &files,
+                        GenerateRequest &request) {
+  for (const std::string &file : files) {
+    HOCKET_ASSIGN_OR_RETURN(TowerImage image, readTowerImage(program, file));
+    request.images.push_back(std::move(image));
+  }
+  return expandImages(program, files.size(), request.prompt);
 }
 
 static StatusOr<std::vector<GenerateRequest>>
@@ -117,7 +157,10 @@ requestsOf(const GenerateArguments &arguments, const Prompts &prompts,
     request.ends =
         endsAt(tokenizer, request.prompt.empty() ? 0 : request.prompt.back(),
                arguments.stops, !arguments.ignoreEnd);
-    if (Status status = checkRequest(program, request); !status.ok())
+    Status status = addImages(program, prompts.images[i], request);
+    if (status.ok())
+      status = checkRequest(program, request);
+    if (!status.ok())
       return status.withContext(prompts.places[i]);
   }
   return requests;
@@ -294,9 +337,17 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
   CLI::Option *prompts =
       command->add_option("--prompts", arguments->promptFile,
                           "Prompts, one per line: JSON objects with a "
-                          "\"prompt\" (.jsonl), or plain text; -: standard "
-                          "input");
+                          "\"prompt\", and \"images\" if it has any "
+                          "(.jsonl), or plain text; -: standard input");
   prompts->type_name("FILE")->excludes(prompt);
+  wantPath(command->add_option(
+               "--image", arguments->images,
+               "An image (PNG or JPEG) of --prompt, one for each <image> in "
+               "it, in their order"))
+      ->type_name("FILE")
+      ->needs(prompt)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
       ->add_option(
           "-o,--output", arguments->output,

@@ -244,6 +244,88 @@ TEST_F(GeneratedPlans, ReadPromptsWithAnEncoder) {
   }
 }
 
+/// Prompts with up to two images of the table's size, between texts.
+std::vector<GenerateRequest> sightedRequests() {
+  constexpr size_t rows = 4, numbers = (1 + rows) * 12;
+  std::vector<GenerateRequest> requests;
+  for (size_t i = 0; i < 9; ++i) {
+    GenerateRequest &request = requests.emplace_back();
+    for (size_t image = 0; image < i % 3; ++image) {
+      request.prompt.push_back(int32_t(30 + i));
+      request.prompt.insert(request.prompt.end(), rows, 7);
+      std::vector<float> pixels(numbers, 0);
+      for (size_t p = 12; p < numbers; ++p)
+        pixels[p] = float((p * (i + 3) + image) % 17) / 8 - 1;
+      request.images.push_back(
+          std::make_shared<const std::vector<float>>(std::move(pixels)));
+    }
+    if (i % 2 == 0 || i % 3 == 0)
+      request.prompt.push_back(int32_t(40 + i));
+    request.tokens = 2 + i % 4;
+    request.sampling.temperature = 0.8;
+    request.tellsOfPrompt = i % 4 == 0;
+  }
+  return requests;
+}
+
+/// Images that the tower sees once, and whose rows are kept, are those of whole
+/// sequences, in 32 bits to the bit: in 16, one image alone is fused otherwise.
+/// Texts with images begin and end beside others.
+TEST_F(GeneratedPlans, SeeImagesOfPrompts) {
+  std::vector<GenerateRequest> requests = sightedRequests();
+  struct Row {
+    const char *mesh, *flags, *precision;
+  };
+  std::vector<GeneratedText> one;
+  for (const Row &row : std::initializer_list<Row>{
+           {"", "", "precision: FP32"},
+           {"tp=2,dp=2", "", "precision: FP32"},
+           {"pp=2,dp=2", "--prefill-tokens 3", "precision: FP32"},
+           {"dp=2",
+            "model.vision.select=ALL training.images_per_sequence=3 "
+            "training.sequence_length=32",
+            "precision: FP32"},
+           {"tp=2", "--prefill-tokens 7 --sequence-parallel",
+            "precision: BF16"}}) {
+    SCOPED_TRACE(std::string(row.mesh) + row.flags);
+    std::vector<GenerateRequest> asked = requests;
+    bool hasClass = std::string(row.flags).find("ALL") != std::string::npos;
+    bool isWide = std::string(row.precision).ends_with("FP32");
+    for (GenerateRequest &request : asked) // An image has a token more.
+      for (size_t at = 0; hasClass && at < request.prompt.size(); ++at)
+        if (request.prompt[at] == 7) {
+          request.prompt.insert(request.prompt.begin() + ptrdiff_t(at), 7);
+          at += 4;
+        }
+    std::string cached = std::string(row.flags) + " --entries generate";
+    auto expected = textsOf(
+        compile(sighted, {"Whole", row.mesh, 2, row.flags}, row.precision),
+        asked);
+    auto texts =
+        textsOf(compile(sighted, {"Cached", row.mesh, 2, cached.c_str()},
+                        row.precision),
+                asked);
+    for (size_t i = 0; i < asked.size(); ++i) {
+      EXPECT_EQ(texts[i].tokens.size(), asked[i].tokens);
+      if (isWide)
+        expectSameText(texts[i], expected[i]);
+      ASSERT_EQ(texts[i].prompt.size(), expected[i].prompt.size());
+      for (size_t j = 0; j < texts[i].prompt.size(); ++j)
+        EXPECT_NEAR(texts[i].prompt[j].logProbability,
+                    expected[i].prompt[j].logProbability, 2e-2);
+    }
+    if (one.empty())
+      one = texts;
+    // Another image, another text.
+    asked[1].images[0] = requests[2].images[1];
+    EXPECT_NE(textsOf(compile(sighted, {"Cached", row.mesh, 2, cached.c_str()},
+                              row.precision),
+                      asked)[1]
+                  .logProbabilities,
+              texts[1].logProbabilities);
+  }
+}
+
 TEST_F(GeneratedPlans, TakeTheLikeliestIfTheyAreTold) {
   SharedProgram program = compile(gpt, {"One", "", 2});
   std::vector<GenerateRequest> requests = raggedRequests(0);
@@ -343,6 +425,31 @@ TEST(GenerateRequests, AreChecked) {
             "this the tokenizer that it was trained with?");
   EXPECT_EQ(fault({1}, {.topP = 2}),
             "top_p is 2, expected a number above 0 and up to 1");
+  GenerateRequest seeing{{1, 3, 3, 3, 3}, 1, 0, {}, {}};
+  seeing.images.push_back(std::make_shared<const std::vector<float>>(60));
+  EXPECT_EQ(checkImages(program, seeing.images, seeing.prompt).message(),
+            "the model sees no images");
+  auto &images = *program.mutable_training()->mutable_images();
+  images.set_image_token(3);
+  images.set_images(1);
+  images.set_image_size(4);
+  images.set_patch_size(2);
+  EXPECT_EQ(checkImages(program, seeing.images, seeing.prompt).message(), "");
+  EXPECT_EQ(fault({1, 3}), "the prompt has the token of an image, and there is "
+                           "no image");
+  seeing.prompt.pop_back();
+  EXPECT_THAT(checkRequest(program, seeing).message(),
+              testing::StartsWith("the prompt has 3 tokens of images for 1 "));
+  std::vector<int32_t> tokens = {1, 3, 2};
+  EXPECT_EQ(expandImages(program, 1, tokens).message(), "");
+  EXPECT_EQ(tokens, (std::vector<int32_t>{1, 3, 3, 3, 3, 2}));
+  tokens = {1, 3, 3};
+  EXPECT_THAT(expandImages(program, 2, tokens).message(),
+              testing::HasSubstr("has 2 images, the model takes 1"));
+  EXPECT_THAT(expandImages(program, 1, tokens).message(),
+              testing::HasSubstr("has 2 places for an image (token 3), and "
+                                 "there are 1 of them"));
+  program.mutable_training()->clear_images();
   program.mutable_training()->mutable_masked_lm();
   EXPECT_EQ(fault({1}), "the model tells masked tokens of whole texts, and "
                         "writes none after another");

@@ -33,7 +33,8 @@ def Step_FragmentKind : Step_Enum<"FragmentKind", "which part of a step it is", 
   I32EnumAttrCase<"Forward", 0, "F">, I32EnumAttrCase<"Backward", 1, "B">,
   I32EnumAttrCase<"Weight", 2, "W">, I32EnumAttrCase<"Update", 3, "U">,
   I32EnumAttrCase<"Evaluate", 4, "E">, I32EnumAttrCase<"Prepare", 5, "P">,
-  I32EnumAttrCase<"Prefill", 6, "L">, I32EnumAttrCase<"Decode", 7, "D">]>;
+  I32EnumAttrCase<"Prefill", 6, "L">, I32EnumAttrCase<"Decode", 7, "D">,
+  I32EnumAttrCase<"Encode", 8, "I">]>;
 
 def Step_FragmentEnd : Step_Enum<"FragmentEnd", "which values of a fragment", [
   I32EnumAttrCase<"Argument", 0, "argument">,

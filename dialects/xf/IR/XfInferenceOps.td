@@ -131,6 +131,10 @@ def Xf_ServeOp : Op<Xf_Dialect, "serve",
     a token in each row; `xf.cached_attention` says what the others mean. What
     they tell of the labels is what `evaluate` tells (`xf.output`).
 
+    Of a model that sees images `encode` is a function `(pixels, image_rows)` that
+    makes rows of an image and keeps them, and `prefill` takes the `image_rows` of
+    its tokens behind the table: of each the row that stands in its place.
+
     A module may have neither, where nothing is written. `alone` says that it
     trains nothing: it has no `xf.step`, and what would be the step's,
     `evaluate` and `prepare`, is named here.
@@ -139,13 +143,15 @@ def Xf_ServeOp : Op<Xf_Dialect, "serve",
     xf.serve prefill(@prefill) decode(@decode) {alone}
     ```
   }];
-  let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$prefill,
+  let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$encode,
+                       OptionalAttr<FlatSymbolRefAttr>:$prefill,
                        OptionalAttr<FlatSymbolRefAttr>:$decode,
                        UnitAttr:$alone,
                        OptionalAttr<FlatSymbolRefAttr>:$evaluate,
                        OptionalAttr<FlatSymbolRefAttr>:$prepare);
   let results = (outs );
   let assemblyFormat = [{
+    (`encode` `(` $encode^ `)`)?
     (`prefill` `(` $prefill^ `)`)? (`decode` `(` $decode^ `)`)?
     (`evaluate` `(` $evaluate^ `)`)? (`prepare` `(` $prepare^ `)`)? attr-dict
   }];

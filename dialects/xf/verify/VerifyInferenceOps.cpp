@@ -106,7 +106,8 @@ static bool takesTokens(func::FuncOp function, unsigned arguments) {
   auto rows = dyn_cast<RankedTensorType>(function.getArgumentTypes()[0]);
   bool alike = rows && rows.getRank() == 2 && rows.getDimSize(1) == 1;
   for (unsigned i = 1; alike && i < arguments; ++i)
-    alike = i == 4 || function.getArgumentTypes()[i] == rows;
+    alike = i == 4 || function.getArgumentTypes()[i] == rows ||
+            hostInputOf(function, i) == HostInput::ImageRows;
   return alike;
 }
 
@@ -121,12 +122,41 @@ static bool encodesTexts(func::FuncOp function) {
          findHostInput(function, HostInput::KeyCounts);
 }
 
+/// X121: whether `function` takes tokens, and image rows of as many in as many
+/// runs as `encode` sees images.
+static bool placesImages(func::FuncOp function, func::FuncOp encode) {
+  BlockArgument rows = findHostInput(function, HostInput::ImageRows);
+  if (!rows || rows.getArgNumber() != 5 || !takesTokens(function, 6))
+    return false;
+  auto type = dyn_cast<RankedTensorType>(rows.getType());
+  auto tokens = cast<RankedTensorType>(function.getArgumentTypes()[0]);
+  auto pixels = cast<RankedTensorType>(encode.getArgumentTypes()[0]);
+  return type && type.getRank() == 2 &&
+         type.getNumElements() == tokens.getNumElements() &&
+         type.getDimSize(0) == pixels.getDimSize(0);
+}
+
+/// X121: whether `function` takes in the numbers of an image and, of each row
+/// that is kept, which of the image's stands there from here on.
+static bool encodesImages(func::FuncOp function) {
+  if (function.getNumArguments() != 2 || function.getNumResults() != 0)
+    return false;
+  auto pixels = dyn_cast<RankedTensorType>(function.getArgumentTypes()[0]);
+  auto rows = dyn_cast<RankedTensorType>(function.getArgumentTypes()[1]);
+  return pixels && rows && pixels.getRank() == 2 && rows.getRank() == 2 &&
+         pixels.getDimSize(0) == rows.getDimSize(0) &&
+         findHostInput(function, HostInput::Pixels) &&
+         findHostInput(function, HostInput::ImageRows);
+}
+
 LogicalResult ServeOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!getAlone() && (getEvaluateAttr() || getPrepareAttr()))
     return emitOpError("X68: evaluate and prepare are the step's");
   if (!getPrefillAttr() != !getDecodeAttr() ||
       (!getPrefillAttr() && !getAlone()))
     return emitOpError("X68: has prefill and decode, or neither and is alone");
+  if (!getPrefillAttr() && getEncodeAttr())
+    return emitOpError("X121: has encode without prefill");
   if (!getPrefillAttr())
     return success();
   auto lookUp = [&](FlatSymbolRefAttr name) {
@@ -137,6 +167,20 @@ LogicalResult ServeOp::verifySymbolUses(SymbolTableCollection &tables) {
       return emitOpError("X68: names no function: ") << name;
   func::FuncOp prefill = lookUp(getPrefillAttr()),
                decode = lookUp(getDecodeAttr());
+  if (FlatSymbolRefAttr encode = getEncodeAttr()) {
+    func::FuncOp function = lookUp(encode);
+    if (!function || !encodesImages(function))
+      return emitOpError("X121: ")
+             << encode << " is not (pixels, image rows) -> (), of as many";
+    if (!placesImages(prefill, function))
+      return emitOpError("X121: ")
+             << getPrefillAttr()
+             << " is not (tokens, labels, positions, rows, table, image rows) "
+                "-> (), the last of as many tokens";
+    if (!takesTokens(decode, 5))
+      return emitOpError("X68: ") << getDecodeAttr() << tokensText;
+    return success();
+  }
   bool encodes = bool(findHostInput(prefill, HostInput::EncoderTokens));
   if (encodes && !encodesTexts(prefill))
     return emitOpError("X121: ")

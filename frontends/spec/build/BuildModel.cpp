@@ -395,8 +395,7 @@ Value ModelBuilder::embed(Value tokens, DropoutStream stream) {
   x = scaled(x, model.embedding_scale(), "embedding.scale",
              "model.embedding_scale");
   if (imageFeatures)
-    x = builder.create<xf::PlaceRowsOp>(at("image_rows", "model.image_token"),
-                                        type, x, imageRows, imageFeatures);
+    x = placeImages(x);
   if (model.position() == Model::LEARNED)
     x = builder.create<xf::AddOp>(
         at("position_embedding", "model.max_positions"), type, x,

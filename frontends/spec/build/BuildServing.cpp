@@ -16,6 +16,9 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::spec;
 
+/// What `encode` keeps, and `prefill` reads.
+static const char keptImages[] = "cache.image_rows";
+
 /// Positions of a page: what kernels sum over at a time
 /// (kernels/reference/CachedAttention.h).
 static constexpr int64_t pagePositions = 64;
@@ -102,16 +105,21 @@ ModelBuilder::crossCachesOf(const ResolvedKind &of) const {
 
 void ModelBuilder::declareCaches() {
   MLIRContext *context = builder.getContext();
+  auto declareCache = [&](const std::string &full, const LayerCache &cache) {
+    builder.create<xf::VariableOp>(
+        at(full, cache.field), full, cache.type, xf::VariableKind::Cache,
+        xf::InitAttr(), 0, false, FlatSymbolRefAttr(), StringAttr(), TypeAttr(),
+        xf::ParameterRoleAttr::get(context, cache.role));
+  };
+  if (hasVision())
+    declareCache(keptImages,
+                 {keptImages, tensor({1, keptImageRows(), model.hidden()}),
+                  xf::ParameterRole::Patches, "model.vision"});
   for (int64_t i = 0; i < model.layers(); ++i) {
     SmallVector<LayerCache> caches = cachesOf(layers[i]);
     llvm::append_range(caches, crossCachesOf(layers[i]));
-    for (const LayerCache &cache : caches) {
-      std::string full = cacheName(i, cache.name);
-      builder.create<xf::VariableOp>(
-          at(full, cache.field), full, cache.type, xf::VariableKind::Cache,
-          xf::InitAttr(), 0, false, FlatSymbolRefAttr(), StringAttr(),
-          TypeAttr(), xf::ParameterRoleAttr::get(context, cache.role));
-    }
+    for (const LayerCache &cache : caches)
+      declareCache(cacheName(i, cache.name), cache);
   }
 }
 
@@ -153,14 +161,21 @@ void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
   auto table = RankedTensorType::get({serving.rows, serving.tablePages},
                                      builder.getI32Type());
   SmallVector<Type> types{ids, ids, ids, ids, table};
+  bool sees = hasVision() && name == "prefill";
   if (hasEncoder())
     types.push_back(ids);
+  else if (sees) // In one run, as images are kept for all texts.
+    types.push_back(RankedTensorType::get({1, tokens}, builder.getI32Type()));
   auto function = builder.create<func::FuncOp>(
       location, name, builder.getFunctionType(types, {}));
   OpBuilder::InsertionGuard guard(builder);
-  static constexpr xf::HostInput inputs[] = {
-      xf::HostInput::Tokens, xf::HostInput::Labels, xf::HostInput::Positions,
-      xf::HostInput::Rows,   xf::HostInput::Table,  xf::HostInput::KeyCounts};
+  const xf::HostInput inputs[] = {xf::HostInput::Tokens,
+                                  xf::HostInput::Labels,
+                                  xf::HostInput::Positions,
+                                  xf::HostInput::Rows,
+                                  xf::HostInput::Table,
+                                  sees ? xf::HostInput::ImageRows
+                                       : xf::HostInput::KeyCounts};
   SmallVector<Location> places;
   for (auto [i, input] : llvm::enumerate(ArrayRef(inputs, types.size()))) {
     places.push_back(
@@ -174,7 +189,14 @@ void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
   keyCounts = hasEncoder() ? body->getArgument(5) : Value();
   parameters.clear();
   readVariables(inputParameters(spec));
+  if (sees) {
+    imageRows = body->getArgument(5);
+    imageFeatures = builder.create<xf::ReadOp>(
+        at(keptImages, "model.vision"),
+        tensor({1, keptImageRows(), model.hidden()}), keptImages);
+  }
   Value x = embed(body->getArgument(0));
+  imageRows = imageFeatures = Value();
   buildRopeTables();
   relativeBias = buildRelativeBias(/*bothDirections=*/false);
   for (int64_t i = 0; i < model.layers(); ++i)
@@ -279,6 +301,43 @@ void ModelBuilder::buildEncodingFunction(StringRef name) {
   keyCounts = relativeBias = Value();
 }
 
+/// (the numbers of an image, of each row that is kept which of the image's
+/// stands there from here on). One image at a time.
+void ModelBuilder::buildImageFunction(StringRef name) {
+  batch = 1;
+  imagesOfSequence = 1;
+  serving.encodes = true;
+  layerPrefix = (name + "_").str();
+  buildVisionLayers();
+  kind = nullptr;
+
+  Location location = at(name, "model.vision");
+  int64_t kept = keptImageRows();
+  RankedTensorType cache = tensor({1, kept, model.hidden()});
+  RankedTensorType pixels = tensor({1, pixelsOfSequence()});
+  auto rows = RankedTensorType::get({1, kept}, builder.getI32Type());
+  auto function = builder.create<func::FuncOp>(
+      location, name, builder.getFunctionType({pixels, rows}, {}));
+  OpBuilder::InsertionGuard guard(builder);
+  xf::setHostInput(function, 0, xf::HostInput::Pixels);
+  xf::setHostInput(function, 1, xf::HostInput::ImageRows);
+  Block *body = builder.createBlock(
+      &function.getBody(), {}, {pixels, rows},
+      {at("pixels", "model.vision"), at("image_rows", "model.image_token")});
+  parameters.clear();
+  Value seen = buildVision(body->getArgument(0));
+  Value before = builder.create<xf::ReadOp>(at(keptImages, "model.vision"),
+                                            cache, keptImages);
+  Value after = builder.create<xf::PlaceRowsOp>(
+      at("image_rows", "model.image_token"), cache, before,
+      body->getArgument(1), seen);
+  builder.create<xf::WriteOp>(at(keptImages, "model.vision"), after,
+                              keptImages);
+  builder.create<func::ReturnOp>(location);
+  serving.encodes = false;
+  imagesOfSequence = spec.training().images_per_sequence();
+}
+
 /// What evaluation tells of each label (xf-build-evaluate).
 void ModelBuilder::outputLabels(Value input, Value labels) {
   Location location = at("loss", "model.vocab_size");
@@ -293,7 +352,7 @@ void ModelBuilder::outputLabels(Value input, Value labels) {
 }
 
 void ModelBuilder::buildServing() {
-  FlatSymbolRefAttr functions[2];
+  FlatSymbolRefAttr functions[2], encode;
   if (entries.generate) {
     int64_t chunk = entries.prefillTokens > 0
                         ? entries.prefillTokens
@@ -304,6 +363,10 @@ void ModelBuilder::buildServing() {
     serving.length = sequence;
     serving.tablePages = (sequence + pagePositions - 1) / pagePositions;
     declareCaches();
+    if (hasVision()) {
+      buildImageFunction("encode");
+      encode = FlatSymbolRefAttr::get(builder.getContext(), "encode");
+    }
     if (hasEncoder())
       buildEncodingFunction("prefill");
     else
@@ -312,8 +375,8 @@ void ModelBuilder::buildServing() {
     for (auto [i, name] : {std::pair{0, "prefill"}, {1, "decode"}})
       functions[i] = FlatSymbolRefAttr::get(builder.getContext(), name);
   }
-  builder.create<xf::ServeOp>(at("serve", "model"), functions[0], functions[1],
-                              entries.train ? UnitAttr()
-                                            : builder.getUnitAttr(),
-                              FlatSymbolRefAttr(), FlatSymbolRefAttr());
+  builder.create<xf::ServeOp>(
+      at("serve", "model"), encode, functions[0], functions[1],
+      entries.train ? UnitAttr() : builder.getUnitAttr(), FlatSymbolRefAttr(),
+      FlatSymbolRefAttr());
 }

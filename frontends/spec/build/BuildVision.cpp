@@ -21,7 +21,7 @@ using namespace hocket;
 using namespace hocket::spec;
 
 int64_t ModelBuilder::pixelsOfSequence() const {
-  return spec.training().images_per_sequence() * towerRows(model.vision()) *
+  return imagesOfSequence * towerRows(model.vision()) *
          patchElements(model.vision());
 }
 
@@ -40,7 +40,8 @@ void ModelBuilder::declareVision() {
 void ModelBuilder::buildVisionLayers() {
   llvm::SaveAndRestore sequences(batch, images());
   llvm::SaveAndRestore length(sequence, towerRows(model.vision()));
-  llvm::SaveAndRestore<std::string> prefix(layerPrefix, "vision_");
+  llvm::SaveAndRestore<std::string> prefix(layerPrefix,
+                                           layerPrefix + "vision_");
   for (const ResolvedKind &each : visionLayers.kinds()) {
     kind = &each;
     if (each.layers > 0)
@@ -90,4 +91,26 @@ Value ModelBuilder::buildVision(Value pixels) {
   x = linear(x, "projector.down", model.hidden());
   parameters = std::move(others);
   return x;
+}
+
+int64_t ModelBuilder::keptImageRows() const {
+  return serving.rows * spec.training().images_per_sequence() *
+         placedRows(model.vision());
+}
+
+/// Texts that are written have a token in each row, and all of them one place
+/// for images.
+Value ModelBuilder::placeImages(Value embedded) {
+  Location location = at("image_rows", "model.image_token");
+  auto type = cast<RankedTensorType>(imageRows.getType());
+  RankedTensorType run =
+      tensor({type.getDimSize(0), type.getDimSize(1), model.hidden()});
+  Value x = embedded;
+  if (x.getType() != run)
+    x = builder.create<xf::ReshapeOp>(location, run, x);
+  x = builder.create<xf::PlaceRowsOp>(location, run, x, imageRows,
+                                      imageFeatures);
+  return run == embedded.getType()
+             ? x
+             : builder.create<xf::ReshapeOp>(location, embedded.getType(), x);
 }

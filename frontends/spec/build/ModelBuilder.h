@@ -59,7 +59,8 @@ public:
         locations(loaded.locations), entries(entries), builder(&context),
         f32(builder.getF32Type()), batch(sequencesOfQuestion(model)),
         sequence(loaded.spec.training().sequence_length()),
-        encoderSequence(loaded.spec.training().encoder_sequence_length()) {}
+        encoderSequence(loaded.spec.training().encoder_sequence_length()),
+        imagesOfSequence(loaded.spec.training().images_per_sequence()) {}
 
   mlir::OwningOpRef<mlir::ModuleOp> build();
 
@@ -130,10 +131,13 @@ private:
   void declareVision();
   void buildVisionLayers();
   /// Images of all sequences, and numbers of the images of one.
-  int64_t images() const {
-    return batch * spec.training().images_per_sequence();
-  }
+  int64_t images() const { return batch * imagesOfSequence; }
   int64_t pixelsOfSequence() const;
+  /// Rows of images that a data rank keeps where it writes: of each text as
+  /// many as its images have.
+  int64_t keptImageRows() const;
+  /// `embedded`, with rows of images in the place of some tokens.
+  mlir::Value placeImages(mlir::Value embedded);
   /// The rows of images as they stand among embeddings, [images, rows, hidden].
   mlir::Value buildVision(mlir::Value pixels);
   mlir::Value embedPatches(mlir::Value pixels);
@@ -270,6 +274,8 @@ private:
   std::vector<Parameter> crossKeyParameters(const ResolvedKind &of) const;
   mlir::func::FuncOp buildCrossKeys();
   void callCrossKeys(int64_t index, mlir::Value encoded);
+  /// Of a model that sees images: makes rows of an image, and keeps them.
+  void buildImageFunction(llvm::StringRef name);
   void buildServing();
 
   //===--- Documents that share a sequence --------------------------------===//
@@ -348,6 +354,7 @@ private:
   int64_t batch;
   int64_t sequence; ///< Of the stack being built.
   int64_t encoderSequence;
+  int64_t imagesOfSequence; ///< Of the function being built.
   int32_t nextRandomKey = 1;
 
   /// The kind of the layer function being built, and the model as it sees it.
@@ -374,7 +381,7 @@ private:
   /// of the layer, by name, as the last op has left them.
   struct Serving {
     bool isOn = false;
-    bool encodes = false; ///< An encoder's stack, which keeps nothing.
+    bool encodes = false; ///< An encoder's stack, or a tower: no caches.
     int64_t rows = 0, length = 0, tablePages = 0;
     mlir::Value places, table;
     /// Of the layer, what the encoder's tokens have been made into, [rows,

@@ -47,6 +47,7 @@ public:
       addSchedule(entry, 1, {action(kind, 0)});
     };
     add(FragmentKind::Evaluate, serve.getEvaluateAttr(), "eval_step");
+    add(FragmentKind::Encode, serve.getEncodeAttr(), "encode");
     add(FragmentKind::Prefill, serve.getPrefillAttr(), "prefill");
     add(FragmentKind::Decode, serve.getDecodeAttr(), "decode");
     add(FragmentKind::Prepare, serve.getPrepareAttr(), "prepare");
@@ -167,8 +168,8 @@ struct DistToPipe : hocket::impl::ConvertDistToPipeBase<DistToPipe> {
   /// takes has been checked with it (X48).
   LogicalResult checkServing(xf::ServeOp serve) {
     for (FlatSymbolRefAttr name :
-         {serve.getEvaluateAttr(), serve.getPrefillAttr(),
-          serve.getDecodeAttr()}) {
+         {serve.getEvaluateAttr(), serve.getEncodeAttr(),
+          serve.getPrefillAttr(), serve.getDecodeAttr()}) {
       if (!name)
         continue;
       auto function =

@@ -25,8 +25,8 @@ static void addWholeFragments(ModuleOp module, RoleFragments &role) {
   // must not overlap with anything between.
   for (FragmentKind kind :
        {FragmentKind::Prepare, FragmentKind::Forward, FragmentKind::Backward,
-        FragmentKind::Update, FragmentKind::Evaluate, FragmentKind::Prefill,
-        FragmentKind::Decode})
+        FragmentKind::Update, FragmentKind::Evaluate, FragmentKind::Encode,
+        FragmentKind::Prefill, FragmentKind::Decode})
     for (auto fragment : module.getOps<kern::FragmentOp>())
       if (fragment.getKind() == kind)
         role.fragments.push_back(fragment);
@@ -40,6 +40,7 @@ static void addScheduledFragments(SymbolTable &symbols, RoleFragments &role) {
     case FragmentKind::Prepare:
       return prepare;
     case FragmentKind::Evaluate:
+    case FragmentKind::Encode:
     case FragmentKind::Prefill:
     case FragmentKind::Decode:
       return evaluate;

@@ -147,12 +147,15 @@ ArrayAttr Seed::reasonsAttr(MLIRContext *context) const {
 }
 
 /// Pages and rows as sequences are shared out; heads as those of keys, or as
-/// what its role says. A state has its heads before their numbers.
+/// what its role says; rows of images as tokens. A state has its heads before
+/// their numbers.
 Seed Seeds::cache(Role role, RankedTensorType type) const {
   MLIRContext *context = type.getContext();
   Seed seed{Sharding::whole(type.getRank()), {}};
   seed.sharding.dims[0] = present({AxisKind::Data, AxisKind::Expert});
   seed.explain(ReasonKind::CachePages, context);
+  if (role == xf::ParameterRole::Patches) // Whole, as tokens are.
+    return seed;
   bool isState = role == xf::ParameterRole::StateInput && type.getRank() == 4;
   seed.sharding.dims[isState ? 1 : 2] =
       role ? tensorAxes(*role) : plan.tensor.keyHeads;

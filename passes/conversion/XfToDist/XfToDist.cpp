@@ -113,7 +113,7 @@ private:
       return;
     int64_t longest = whole / parts;
     int64_t rounds = hasDocuments() ? dist::roundsOf(longest, leastPart) : 1;
-    balance(longest / rounds, rounds, meshOp);
+    balance(whole, longest / rounds, rounds, meshOp);
   }
 
   /// Whether there is another sequence too, of a length of its own: that of an
@@ -151,21 +151,29 @@ private:
   /// gets a part from the beginning and one as far from the end. All that goes
   /// by position is told, and so are the host and what draws random numbers,
   /// which the mesh tells.
-  void balance(int64_t part, int64_t rounds, dist::MeshOp meshOp) {
+  void balance(int64_t whole, int64_t part, int64_t rounds,
+               dist::MeshOp meshOp) {
     Builder builder(&getContext());
     IntegerAttr rows = builder.getI64IntegerAttr(part),
                 number = builder.getI64IntegerAttr(rounds);
     meshOp.setPartsAttr(rows);
     if (rounds > 1)
       meshOp.setRoundsAttr(number);
+    auto place = [&](auto positioned) {
+      positioned.setPartAttr(rows);
+      if (rounds > 1)
+        positioned.setRoundsAttr(number);
+    };
+    // Nobody shares the rows of images.
+    auto placeShared = [&](auto attention) {
+      auto query = cast<RankedTensorType>(attention.getQuery().getType());
+      if (query.getDimSize(1) == whole)
+        place(attention);
+    };
     getOperation().walk([&](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
-          .Case<xf::AttentionOp, xf::AttentionGradientOp, xf::RopeTableOp,
-                xf::PositionsOp>([&](auto positioned) {
-            positioned.setPartAttr(rows);
-            if (rounds > 1)
-              positioned.setRoundsAttr(number);
-          });
+          .Case<xf::RopeTableOp, xf::PositionsOp>(place)
+          .Case<xf::AttentionOp, xf::AttentionGradientOp>(placeShared);
     });
   }
 
@@ -348,7 +356,8 @@ private:
     Sharding tokens = Sharding::whole(3);
     tokens.dims[0] = seeds.batch().dims[0];
     for (FlatSymbolRefAttr name :
-         {serve.getPrefillAttr(), serve.getDecodeAttr()}) {
+         {serve.getEncodeAttr(), serve.getPrefillAttr(),
+          serve.getDecodeAttr()}) {
       if (!name)
         continue;
       placeArguments(name, seeds, mesh);

@@ -10,7 +10,8 @@
 /// of it. So a batch size that nothing computes with is found. What they tell
 /// of each label is of such boxes too, not always of those that they took in.
 /// Entries that write have batches of their own: [tokens, 1], and the table of
-/// pages, whatever their sizes.
+/// pages, whatever their sizes; images, one at a time, and the rows of images
+/// that are kept.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -365,8 +366,23 @@ private:
   /// One of each, but of texts that an encoder reads.
   uint64_t columnsOfServing(const BatchPart &part) const {
     const program::TrainingInfo &training = program.training();
+    if (part.entry == "encode" && part.name == "pixels")
+      return numbersOfImage();
     bool reads = part.entry == "prefill" && training.has_span_corruption();
     return reads ? training.span_corruption().encoder_sequence_length() : 1;
+  }
+
+  /// Numbers of one image; 0 of a program that sees none.
+  uint64_t numbersOfImage() const {
+    const auto &images = program.training().images();
+    return images.images() > 0 ? pixelsOf(images) / images.images() : 0;
+  }
+
+  /// Rows of images are kept for texts, of each as many as its images have.
+  bool keepsImages(uint64_t columns) const {
+    const auto &images = program.training().images();
+    uint64_t ofText = images.images() * rowsInText(images);
+    return ofText > 0 && columns > 0 && columns % ofText == 0;
   }
 
   void checkTokens() {
@@ -375,8 +391,12 @@ private:
       if (!isServingEntry(part.entry) || !part.isInput || part.name == "table")
         continue;
       auto [rows, columns] = extentOf(part);
+      bool isKept = part.entry == "encode" && part.name == "image_rows";
+      // Those of a run's tokens stand side by side.
+      if (part.name == "image_rows" && !isKept)
+        rows = checkedMultiply(rows, std::exchange(columns, 1)).value_or(0);
       if (tokens.try_emplace(part.entry, rows).first->second != rows ||
-          columns != columnsOfServing(part))
+          !(isKept ? keepsImages(columns) : columns == columnsOfServing(part)))
         faults.add(ProgramRule::Batch, "entry '" + part.entry + "'",
                    formatText("takes in %llu x %llu of '%s', and %llu of "
                               "another input of each token",

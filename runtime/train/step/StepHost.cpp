@@ -120,8 +120,8 @@ Status StepHost::provideBatch(const HostInput &input,
                        data);
   if (input.name == "pixels" && !batch.pixels.empty()) {
     uint64_t rows = batch.tokens.size() / batch.sequenceLength;
-    return provideElements<float>(input, batch.pixels,
-                                  batch.pixels.size() / rows, data);
+    return provideRows(input, std::span(batch.pixels),
+                       batch.pixels.size() / rows, data);
   }
   const std::vector<int32_t> *from = rowsOf(batch, input.name);
   if (!from || from->size() != batch.tokens.size())
@@ -132,6 +132,12 @@ Status StepHost::provideBatch(const HostInput &input,
 
 Status StepHost::provideRows(const HostInput &input,
                              std::span<const int32_t> from, uint64_t length,
+                             std::span<std::byte> data) const {
+  return provideElements(input, from, length, data);
+}
+
+Status StepHost::provideRows(const HostInput &input,
+                             std::span<const float> from, uint64_t length,
                              std::span<std::byte> data) const {
   return provideElements(input, from, length, data);
 }

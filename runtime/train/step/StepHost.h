@@ -84,6 +84,9 @@ protected:
   /// Gives an input of the batch its part of `from`, [rows, length].
   Status provideRows(const HostInput &input, std::span<const int32_t> from,
                      uint64_t length, std::span<std::byte> data) const;
+  /// The same of pixels.
+  Status provideRows(const HostInput &input, std::span<const float> from,
+                     uint64_t length, std::span<std::byte> data) const;
 
 private:
   Status readUpTo(size_t count);

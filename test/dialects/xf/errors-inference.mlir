@@ -132,3 +132,30 @@ func.func @write(%t: tensor<8x1xi32>, %l: tensor<8x1xi32>, %p: tensor<8x1xi32>, 
 }
 // expected-error @+1 {{X121: @write is not (tokens, labels, positions, rows, table, key counts) -> (), a token a row}}
 xf.serve prefill(@read) decode(@write) {alone}
+
+// -----
+
+// expected-error @+1 {{X121: has encode without prefill}}
+xf.serve encode(@see) {alone}
+
+// -----
+
+func.func @see(%p: tensor<1x60xf32> {xf.host = #xf.host_input<pixels>}, %r: tensor<2x8xi32> {xf.host = #xf.host_input<image_rows>}) {
+  return
+}
+func.func @write(%t: tensor<8x1xi32>, %l: tensor<8x1xi32>, %p: tensor<8x1xi32>, %r: tensor<8x1xi32>, %table: tensor<4x2xi32>) {
+  return
+}
+// expected-error @+1 {{X121: @see is not (pixels, image rows) -> (), of as many}}
+xf.serve encode(@see) prefill(@write) decode(@write) {alone}
+
+// -----
+
+func.func @see(%p: tensor<1x60xf32> {xf.host = #xf.host_input<pixels>}, %r: tensor<1x8xi32> {xf.host = #xf.host_input<image_rows>}) {
+  return
+}
+func.func @write(%t: tensor<8x1xi32>, %l: tensor<8x1xi32>, %p: tensor<8x1xi32>, %r: tensor<8x1xi32>, %table: tensor<4x2xi32>) {
+  return
+}
+// expected-error @+1 {{X121: @write is not (tokens, labels, positions, rows, table, image rows) -> (), the last of as many tokens}}
+xf.serve encode(@see) prefill(@write) decode(@write) {alone}
