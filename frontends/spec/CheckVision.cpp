@@ -100,9 +100,6 @@ static void checkUnfit(const Spec &spec, ConstraintErrors &errors) {
         {training.has_lora(), "training.lora",
          "adapters would be of the tower too; leave lora out, or vision; "
          "training.freeze keeps parts of the model as they are"},
-        {spec.plan().context_parallel() > 1, "plan.context_parallel",
-         "ranks do not share sequences with images yet; write "
-         "context_parallel: 1"},
         {!spec.plan().shardings().empty(), "plan.shardings",
          "shardings of a file are of models without images; leave shardings "
          "out"}})

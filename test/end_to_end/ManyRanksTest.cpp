@@ -77,10 +77,6 @@ void RandomPlans::trainTheSame(const std::vector<const ModelRow *> &models,
         std::string(model.fields).find("encoder {") < std::string::npos;
     bool hasChoices =
         std::string(model.fields).find("choices") < std::string::npos;
-    bool seesImages =
-        std::string(model.fields).find("vision {") < std::string::npos;
-    if (seesImages) // S107
-      context = "1";
     std::string sequence = oneOf({"", " --sequence-parallel"});
     bool isLong = context == "4";
     bool isShared = hasStates && context != "1"; // S88: four groups or heads.

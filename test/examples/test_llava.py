@@ -122,6 +122,7 @@ class LlavaTest(unittest.TestCase):
         self.hocket("train", "start.hkx", "--steps", 0, "--save", "start")
         self.hocket("checkpoint", "export", "start", "-o", "llava-1.5-7b-hf",
                     "--tokenizer", "words")  # fmt: skip
+        (self.folder / "cat.jpg").write_bytes(png(COLOURS["green"], 9, 7))
         page = (ROOT / "examples/llava/README.md").read_text()
         lines = re.search(r"^```sh\n(.*?)^```$", page, re.M | re.S)[1].splitlines()
         told = {}
@@ -132,6 +133,7 @@ class LlavaTest(unittest.TestCase):
             more = settings(small) if "examples/" in line else ()
             told[" ".join(words[1:3])] = self.hocket(*words[1:], *more)
         self.assertIn("images: ", told["data inspect"])
+        self.assertIn("ASSISTANT: green", told["generate --load"])
         log = [json.loads(row) for row in (self.folder / "run.jsonl").read_text().splitlines()]
         validations = [row for row in log if "valid_loss" in row]
         # Whoever does not see the images is wrong three times of four.

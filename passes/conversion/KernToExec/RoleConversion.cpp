@@ -336,6 +336,10 @@ private:
     int64_t part = 0;
     for (auto mesh : module.getOps<step::MeshOp>())
       part = static_cast<int64_t>(mesh.getParts().value_or(0));
+    // Images are whole, and in order.
+    if (axes && direction == exec::HostDirection::Input && axes.size() > 1 &&
+        cast<ArrayAttr>(axes[1]).empty())
+      part = 0;
     bool isOther = axes && !shape.empty() &&
                    shape != cast<MemRefType>(buffer.getType()).getShape();
     builder.create<exec::HostOp>(loc, direction, name, buffer, axes,

@@ -77,9 +77,9 @@ const BadVision badVisions[] = {
                                             "pad_token:0}"},
      "--set model.attention_mask=BIDIRECTIONAL: S107: images stand in texts "
      "that are told token by token; leave attention_mask out"},
-    {{"plan.context_parallel=2"},
-     "--set plan.context_parallel=2: S107: ranks do not share sequences with "
-     "images yet; write context_parallel: 1"},
+    {{"plan.shardings=a", "plan.tensor_parallel=2"},
+     "--set plan.shardings=a: S107: shardings of a file are of models without "
+     "images; leave shardings out"},
     {{"training.sequence_length=18"},
      "--set training.sequence_length=18: S108: the images of a sample stand "
      "for 18 tokens, and training.sequence_length is 18; write more, or fewer "
