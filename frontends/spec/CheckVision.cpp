@@ -97,9 +97,6 @@ static void checkUnfit(const Spec &spec, ConstraintErrors &errors) {
         {training.fp8_format() != Training::NONE, "training.fp8_format",
          "a model that sees images is not trained in 8 bits; leave fp8_format "
          "out"},
-        {training.has_lora(), "training.lora",
-         "adapters would be of the tower too; leave lora out, or vision; "
-         "training.freeze keeps parts of the model as they are"},
         {!spec.plan().shardings().empty(), "plan.shardings",
          "shardings of a file are of models without images; leave shardings "
          "out"}})

@@ -6,8 +6,9 @@
 ///
 /// \file
 /// Writes what `xf.low_rank` asks for beside the linear ops that have a
-/// target's role, and freezes every other parameter. Beside those of experts
-/// each expert has an adapter of its own, which reads the same rows.
+/// target's role, and freezes every other parameter. What is frozen before gets
+/// none. Beside those of experts each expert has an adapter of its own, which
+/// reads the same rows.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <algorithm>
 #include <cmath>
@@ -106,6 +108,7 @@ private:
   ModuleOp module;
   LowRankOp request;
   SymbolTable symbols;
+  llvm::StringSet<> withoutAdapters; ///< Of parameters.
   int32_t nextRandomKey = 0;
 };
 
@@ -127,7 +130,7 @@ VariableOp AdapterBuilder::parameterRead(Value value) {
 
 bool AdapterBuilder::isTarget(VariableOp parameter) {
   std::optional<ParameterRole> role = parameter.getRole();
-  return role &&
+  return role && !withoutAdapters.contains(parameter.getSymName()) &&
          llvm::any_of(request.getTargets().getAsRange<ParameterRoleAttr>(),
                       [&](ParameterRoleAttr target) {
                         return target.getValue() == *role;
@@ -336,8 +339,11 @@ LogicalResult AdapterBuilder::run() {
   for (auto variable : module.getOps<VariableOp>()) {
     nextRandomKey = std::max(nextRandomKey,
                              static_cast<int32_t>(variable.getRandomKey()) + 1);
-    if (variable.getKind() == VariableKind::Parameter)
-      variable.setFrozen(true);
+    if (variable.getKind() != VariableKind::Parameter)
+      continue;
+    if (variable.getFrozen())
+      withoutAdapters.insert(variable.getSymName());
+    variable.setFrozen(true);
   }
   for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
     if (function.isExternal())

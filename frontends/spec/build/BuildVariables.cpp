@@ -76,7 +76,9 @@ void ModelBuilder::declare(const Parameter &parameter,
       xf::VariableKind::Parameter, init, nextRandomKey++, parameter.decay,
       FlatSymbolRefAttr(), StringAttr(), TypeAttr(),
       xf::ParameterRoleAttr::get(builder.getContext(), roleOf(parameter.role)),
-      isFrozen(spec.training(), name, parameter.role) || isUnread(model, name));
+      isFrozen(spec.training(), name, parameter.role) ||
+          isUnread(model, name) ||
+          (spec.training().has_lora() && isOfVision(name)));
 }
 
 void ModelBuilder::declareVariables() {

@@ -15,6 +15,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 using namespace hocket;
 using namespace hocket::checkpoint;
@@ -147,8 +148,12 @@ static std::vector<Module> modulesOf(const NameTable &table) {
     std::string target = name.substr(layer.size());
     Module module{target, withoutWeight(row.theirs)};
     bool isOfEach = module.theirs.find("{e}") != std::string::npos;
-    if (linear.contains(target) && module.isOfExperts() == isOfEach)
-      modules.push_back(std::move(module));
+    if (!linear.contains(target) || module.isOfExperts() != isOfEach)
+      continue;
+    auto [file, loaded] = table.modulePrefix;
+    if (std::string_view begin(file); module.theirs.starts_with(begin))
+      module.theirs.replace(0, begin.size(), loaded);
+    modules.push_back(std::move(module));
   }
   return modules;
 }
@@ -198,6 +203,48 @@ static std::vector<Matrix> matricesOf(const Module &module, uint64_t layer,
         {nameOfExpert(key, e), {spec.shape[1], spec.shape[2]}, part});
   }
   return matrices;
+}
+
+/// Whether other parts of a model have linear layers of the same names.
+static bool hasTower(const NameTable &table) {
+  return std::ranges::any_of(table.rows, [](const NameRow &row) {
+    return std::string_view(row.parts.front()).starts_with("vision.");
+  });
+}
+
+/// Of such a model, an expression that modules of its layers alone are: PEFT
+/// takes it in the place of a list of names.
+static std::string expressionOf(const std::vector<std::string> &names,
+                                const Module &one) {
+  std::string layers = one.theirs.substr(0, one.theirs.find(".{i}")), text;
+  auto add = [&](const std::string &name) {
+    for (char c : name)
+      text += c == '.' ? "\\." : std::string(1, c);
+  };
+  add(layers);
+  text += "\\..*\\.(";
+  for (size_t i = 0; i < names.size(); ++i) {
+    text += i > 0 ? "|" : "";
+    add(names[i]);
+  }
+  return text + ")";
+}
+
+/// The names in such an expression; none where it is another.
+static std::vector<std::string> namesIn(const std::string &expression) {
+  size_t open = expression.rfind('(');
+  std::vector<std::string> names;
+  if (open == std::string::npos || !expression.ends_with(")"))
+    return names;
+  std::string name;
+  for (char c : expression.substr(open + 1)) {
+    if (c == '|' || c == ')') {
+      names.push_back(std::exchange(name, ""));
+    } else if (c != '\\') {
+      name += c;
+    }
+  }
+  return names;
 }
 
 /// The module of each target. InvalidArgument where the family joins it.
@@ -261,6 +308,13 @@ public:
       for (const json &name : *at)
         if (name.is_string())
           names.push_back(name.get<std::string>());
+    if (at != config.end() && at->is_string()) {
+      names = namesIn(at->get<std::string>());
+      if (names.empty())
+        return wrong("target_modules", "a list of modules, or an expression "
+                                       "that ends in (one|another)");
+      return names;
+    }
     if (names.empty() || names.size() != at->size())
       return wrong("target_modules", "a list of modules");
     return names;
@@ -387,8 +441,7 @@ checkpoint::readAdapterConfig(const std::string &dir,
 }
 
 static std::string configText(const LoraDims &lora, const std::string &baseName,
-                              const std::vector<std::string> &modules,
-                              bool transposed) {
+                              const ordered_json &modules, bool transposed) {
   ordered_json config = {
       {"alpha_pattern", ordered_json::object()},
       {"auto_mapping", nullptr},
@@ -553,9 +606,12 @@ Status checkpoint::exportAdapters(const Checkpoint &checkpoint,
   HOCKET_RETURN_IF_ERROR(makeDirectories(dir));
   HOCKET_RETURN_IF_ERROR(
       writeSafetensors(dir + weightsFile, std::move(tensors)).status());
+  ordered_json told = names;
+  if (hasTower(*table))
+    told = expressionOf(names, all.front());
   return writeFileAtomically(
       dir + configFile,
-      configText(*weights.lora, baseName, names, isTransposed(*table)));
+      configText(*weights.lora, baseName, told, isTransposed(*table)));
 }
 
 Status checkpoint::mergeAdapter(const Checkpoint &checkpoint,

@@ -96,7 +96,8 @@ bool EntryReader::hasAdapter(const TensorSpec &part) const {
   return weights.lora &&
          std::ranges::any_of(weights.lora->targets,
                              [&](const std::string &target) {
-                               return name.ends_with("." + target + ".weight");
+                               return name.starts_with("layers.") &&
+                                      name.ends_with("." + target + ".weight");
                              });
 }
 

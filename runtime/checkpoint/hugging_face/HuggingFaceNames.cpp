@@ -577,7 +577,8 @@ std::span<const NameTable> checkpoint::nameTables() {
         {"vision_tower.", "model.vision_tower."},
         {"multi_modal_projector.", "model.multi_modal_projector."},
         {"language_model.model.", "model.language_model."},
-        {"language_model.lm_head.", "lm_head."}}},
+        {"language_model.lm_head.", "lm_head."}},
+       {"language_model.model.", "model.language_model."}},
   };
   return tables;
 }

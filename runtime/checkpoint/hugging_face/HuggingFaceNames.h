@@ -54,6 +54,9 @@ struct NameTable {
   /// What a file may have in the place of the beginning of a name, as the name
   /// has it and as the file has it.
   std::vector<std::pair<const char *, const char *>> otherPrefixes = {};
+  /// What modules' names begin with in a model that was loaded, in the place of
+  /// what a file has.
+  std::pair<const char *, const char *> modulePrefix = {"", ""};
 };
 
 /// InvalidArgument, naming the families that there are.

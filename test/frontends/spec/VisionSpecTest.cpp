@@ -68,10 +68,6 @@ const BadVision badVisions[] = {
     {{"model.vision.patch_size=0"},
      "--set model.vision.patch_size=0: S4: model.vision.patch_size is 0; "
      "write a number from 1 to 16384"},
-    {{"training.lora={}"},
-     "--set training.lora={}: S107: adapters would be of the tower too; leave "
-     "lora out, or vision; training.freeze keeps parts of the model as they "
-     "are"},
     {{"model.attention_mask=BIDIRECTIONAL", "training.masked_lm={cls_token:1 "
                                             "sep_token:2 mask_token:5 "
                                             "pad_token:0}"},
@@ -134,6 +130,24 @@ TEST(VisionSpec, CountsParameters) {
     }
     EXPECT_EQ(parameterCount(spec.spec.model()).get(), total);
   }
+}
+
+/// Adapters are of the language model.
+TEST(VisionSpec, CountsWhatIsTrained) {
+  auto share = [](std::vector<std::string> overrides, auto isOne) {
+    return trainedShare(
+        loaded(std::move(overrides)).spec,
+        [&](const Parameter &parameter) { return isOne(parameter.name); });
+  };
+  auto isText = [](const std::string &name) { return !isOfVision(name); };
+  EXPECT_EQ(share({}, isOfVision), 1);
+  std::string frozen = "training.freeze[0]={name: 'vision.*'}";
+  EXPECT_EQ(share({frozen}, isOfProjector), 1);
+  EXPECT_EQ(share({frozen}, isText), 1);
+  EXPECT_LT(share({frozen}, isOfVision), 0.2);
+  EXPECT_EQ(share({"training.train_only[0]={name: 'projector.*'}"}, isText), 0);
+  EXPECT_EQ(share({"training.lora={}"}, isOfVision), 0);
+  EXPECT_GT(share({"training.lora={}"}, isText), 0);
 }
 
 TEST(VisionSpec, KeepsWhatNothingReads) {
