@@ -82,7 +82,6 @@ static void checkSizes(const Model &model, ConstraintErrors &errors) {
 /// S107: what a model that sees images does without.
 static void checkUnfit(const Spec &spec, ConstraintErrors &errors) {
   const Model &model = spec.model();
-  const Training &training = spec.training();
   struct Unfit {
     bool isThere;
     const char *field, *text;
@@ -94,9 +93,6 @@ static void checkUnfit(const Spec &spec, ConstraintErrors &errors) {
         {model.attention_mask() == Model::BIDIRECTIONAL, "model.attention_mask",
          "images stand in texts that are told token by token; leave "
          "attention_mask out"},
-        {training.fp8_format() != Training::NONE, "training.fp8_format",
-         "a model that sees images is not trained in 8 bits; leave fp8_format "
-         "out"},
         {!spec.plan().shardings().empty(), "plan.shardings",
          "shardings of a file are of models without images; leave shardings "
          "out"}})

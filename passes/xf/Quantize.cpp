@@ -8,11 +8,12 @@
 /// Gives the linear ops of called functions, which are the layers', operands of
 /// 8 bits with a scale a tensor (arXiv 2209.05433), from its own largest
 /// magnitude, or operands that blocks of 8 bits stand for, with a scale a
-/// block. In blocks experts' matrices are, too. The gradients' GEMMs follow in
-/// autodiff.
+/// block. Layers that see images stay as they are. In blocks experts' matrices
+/// are, too. The gradients' GEMMs follow in autodiff.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/xf/IR/Stream.h"
 #include "dialects/xf/IR/XfConstraints.h"
 #include "passes/xf/Passes.h"
 #include "passes/xf/TrainingModule.h"
@@ -241,8 +242,11 @@ void Quantizer::run(func::FuncOp function) {
   growArguments(function);
 }
 
-/// Whether `function` is a layer's: one that is called.
-static bool isCalled(func::FuncOp function, ModuleOp module) {
+/// Whether `function` is a layer's, one that is called, and not one of those
+/// before the model's own that see images.
+static bool isLayer(func::FuncOp function, ModuleOp module) {
+  if (function.getNumArguments() > 0 && isStreamOfSequences(function, 0))
+    return false;
   auto uses = SymbolTable::getSymbolUses(function, module);
   return uses && llvm::any_of(*uses, [](SymbolTable::SymbolUse use) {
            return isa<func::CallOp>(use.getUser());
@@ -265,7 +269,7 @@ struct QuantizePass : public hocket::xf::impl::XfQuantizeBase<QuantizePass> {
     Quantizer quantizer(getOperation());
     Fp8Recipe recipe = *training->getFp8();
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && isCalled(function, getOperation())) {
+      if (!function.isExternal() && isLayer(function, getOperation())) {
         if (recipe == Fp8Recipe::Tensorwise)
           quantizer.run(function);
         else
