@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/xf/IR/XfConstraints.h"
+#include "dialects/xf/reference/PlacedRows.h"
 #include "dialects/xf/reference/ScalarMath.h"
 
 #include <algorithm>
@@ -277,17 +278,13 @@ LogicalResult PlacedRowsGradientOp::evaluate(EvaluationContext &,
                                              Results &results) {
   const ReferenceTensor &grad = operands[0], &rows = operands[1];
   ReferenceTensor result = zerosOf(getResult().getType());
-  int64_t positions = rows.dim(1), width = grad.dim(2);
-  int64_t sources = result.size() / width / rows.dim(0);
-  for (int64_t t = 0; t < rows.size(); ++t) {
-    auto row = static_cast<int64_t>(rows[t]);
-    if (row >= sources)
-      return emitOpError("is given the row ")
-             << row << " of " << sources << " of a sequence";
-    for (int64_t h = 0; row >= 0 && h < width; ++h)
-      result[(t / positions * sources + row) * width + h] +=
-          grad[t * width + h];
-  }
+  int64_t width = grad.dim(2);
+  auto add = [&](int64_t token, int64_t to) {
+    for (int64_t h = 0; h < width; ++h)
+      result[to * width + h] += grad[token * width + h];
+  };
+  if (failed(eachPlacedRow(*this, rows, result, add)))
+    return failure();
   results.push_back(std::move(result));
   return success();
 }

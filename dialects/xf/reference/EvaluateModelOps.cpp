@@ -6,6 +6,7 @@
 
 #include "dialects/xf/IR/XfConstraints.h"
 #include "dialects/xf/IR/XfOps.h"
+#include "dialects/xf/reference/PlacedRows.h"
 #include "dialects/xf/reference/ScalarMath.h"
 #include "kernels/reference/RelativeBuckets.h"
 
@@ -231,17 +232,13 @@ LogicalResult PlaceRowsOp::evaluate(EvaluationContext &, Tensors operands,
                                     Results &results) {
   const ReferenceTensor &rows = operands[1], &source = operands[2];
   ReferenceTensor result = operands[0];
-  int64_t positions = rows.dim(1), width = result.dim(2);
-  int64_t sources = source.size() / width / rows.dim(0);
-  for (int64_t t = 0; t < rows.size(); ++t) {
-    auto row = static_cast<int64_t>(rows[t]);
-    if (row >= sources)
-      return emitOpError("is given the row ")
-             << row << " of " << sources << " of a sequence";
-    for (int64_t h = 0; row >= 0 && h < width; ++h)
-      result[t * width + h] =
-          source[(t / positions * sources + row) * width + h];
-  }
+  int64_t width = result.dim(2);
+  auto copy = [&](int64_t token, int64_t from) {
+    for (int64_t h = 0; h < width; ++h)
+      result[token * width + h] = source[from * width + h];
+  };
+  if (failed(eachPlacedRow(*this, rows, source, copy)))
+    return failure();
   results.push_back(std::move(result));
   return success();
 }
