@@ -172,6 +172,10 @@ TEST_F(RandomPlans, TrainTheSameImages) {
   trainTheSame({&sighted, &sightedWithDropout, &sightedByProjector}, 10);
 }
 
+TEST_F(RandomPlans, TrainTheSameRetrieval) {
+  trainTheSame({&retrieving, &retrievingAtOnce, &retrievingWithDropout}, 12);
+}
+
 TEST_F(RandomPlans, TrainTheSameStateSpaces) {
   trainTheSame({&stateSpace, &oneGroup}, 10);
 }

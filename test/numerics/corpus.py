@@ -6,6 +6,7 @@ at random otherwise, so that there is something to learn.
 """
 
 import pathlib
+import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -47,6 +48,16 @@ def sentences(document, seed):
         length = 2 + next(random) % 9
         yield rest[:length]
         rest = rest[length:]
+
+
+def write_embeddings(path, rows, seed, dim=4):
+    """A NumPy file of f32 [rows, dim], between -1 and 1."""
+    random = draws(seed)
+    values = [next(random) % 2001 / 1000 - 1 for _ in range(rows * dim)]
+    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dim}), }}"
+    head = head.ljust(117) + "\n"
+    data = b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode()
+    path.write_bytes(data + struct.pack(f"<{rows * dim}f", *values))
 
 
 def write_classes(prefix, vocabulary, classes):

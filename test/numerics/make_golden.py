@@ -73,11 +73,19 @@ def microbatches(samples, step):
         return span_microbatches(batch)
     if isinstance(batch[0], dict) and "pixels" in batch[0]:
         return image_microbatches(batch)
+    if isinstance(batch[0], dict) and "neighbors" in batch[0]:
+        return retrieval_microbatches(batch)
     if isinstance(batch[0], dict) and "learned" in batch[0]:
         return prefix_microbatches(batch)
     if isinstance(batch[0], dict):
         return masked_microbatches(batch)
     return torch.tensor(batch).split(2)
+
+
+def retrieval_microbatches(batch):
+    """Of next tokens, with what was retrieved for their chunks."""
+    parts = [torch.tensor([row[name] for row in batch]).split(2) for name in ("tokens", "neighbors")]
+    return [SimpleNamespace(tokens=t, neighbors=n) for t, n in zip(*parts, strict=True)]
 
 
 def prefix_microbatches(batch):

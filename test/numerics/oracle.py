@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import eight_bits
 import encoders
 import positions
+import retrieval
 import state_space
 import two_stacks
 import vision
@@ -80,6 +81,7 @@ class Config:
         self.head_bias = get("head_bias", False)
         self.sentence_head = get("sentence_head", False)
         self.vision = get("vision")
+        self.retrieval = get("retrieval")
         self.classes, self.choices = get("classes", 0), get("choices", 0)
 
         self.kinds = [self.kind_of(i) for i in range(self.layers)]
@@ -179,13 +181,17 @@ def parameter_shapes(config):
         add("token_type_embedding", (c.token_types, c.hidden))
     if c.embedding_norm:
         add("embedding_norm", (c.hidden,), c.norm_bias)
-    if c.encoder_layers:
-        def add_layer(layer):
-            add_norms(c, add, layer + "attention")
-            add_attention(c, add, layer + "attention.")
-            add_norms(c, add, layer + "mlp")
-            add_mlp(c, add, layer + "mlp.", c.ffn)
+    def add_block(name):
+        add_norms(c, add, name)
+        add_attention(c, add, name + ".")
 
+    def add_layer(layer, blocks=()):
+        for name in (layer + "attention", *blocks):
+            add_block(name)
+        add_norms(c, add, layer + "mlp")
+        add_mlp(c, add, layer + "mlp.", c.ffn)
+
+    if c.encoder_layers:
         two_stacks.add_shapes(c, add, add_layer)
     if c.vision:
         vision.add_shapes(c, add)
@@ -195,8 +201,9 @@ def parameter_shapes(config):
             add_norms(c, add, layer + "attention")
             add_attention(c, add, layer + "attention.")
         if c.encoder_layers:
-            add_norms(c, add, layer + "cross_attention")
-            add_attention(c, add, layer + "cross_attention.")
+            add_block(layer + "cross_attention")
+        if c.retrieval:
+            retrieval.add_shapes(c, i, add_block, add_layer)
         if kind.state_space:
             add_norms(c, add, layer + "mixer")
             state_space.add_shapes(c, add, shapes, layer + "mixer.")
@@ -552,8 +559,9 @@ class Model:
     def scaled(self, x, factor):
         return x if factor == 1 else self.rounded(x * factor)
 
-    def hidden_states(self, weights, ids, types=None, place=None):
-        """`place` puts rows of others in the place of some embeddings."""
+    def hidden_states(self, weights, ids, types=None, place=None, between=None):
+        """`place` puts rows of others in the place of some embeddings; `between` goes on
+        with the stream of a layer between attention and MLP."""
         c, self.router_loss = self.config, 0.0
         x = self.scaled(weights["embedding.weight"][ids], c.embedding_scale)
         if place:
@@ -571,6 +579,8 @@ class Model:
                 continue
             if kind.attention:
                 x = self.add_branch(x, weights, f"layers.{i}.", kind, "attention")
+            if between:
+                x = between(x, i)
             if kind.state_space:
                 x = self.add_branch(x, weights, f"layers.{i}.", kind, "mixer")
             if kind.feed_forward != "NO_FEED_FORWARD":
@@ -599,6 +609,8 @@ class Model:
             return self.loss_behind_prefixes(weights, tokens)
         if self.config.vision:
             return vision.loss(self, weights, tokens)
+        if self.config.retrieval:
+            return retrieval.loss(self, weights, tokens)
         x = self.hidden_states(weights, tokens[:, :-1])
         return F.cross_entropy(self.logits(x, weights), tokens[:, 1:].flatten())
 

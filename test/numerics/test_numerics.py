@@ -253,7 +253,7 @@ def load_tests(loader, _standard, _pattern):
     for name in training.models():
         case = type(name, (NumericsTest,), {"name": name})
         suite.addTests(loader.loadTestsFromTestCase(case))
-    for name in ("prefix", "t5", "t5_gated", "llava", "llava_full"):
+    for name in ("prefix", "t5", "t5_gated", "llava", "llava_full", "retro"):
         mesh = "dp=2,pp=2" if name == "llava_full" else "dp=2,tp=2"
         fields = {"name": name, "mesh": mesh}
         case = type(f"{name}_evaluation", (EvaluationTest,), fields)

@@ -8,6 +8,7 @@ bits of f32, because the step dwarfs the weight that it is added to.
 
 import functools
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -131,6 +132,7 @@ class Run:
         self.prefix = "PREFIX" in text
         self.classes = self.number(text, "classes:")
         self.choices = self.number(text, "choices:")
+        self.retrieves = "retrieval {" in text
         self.images = None
         if "vision {" in text:
             side, patch = (self.number(text, f"{of}_size:") for of in ("image", "patch"))
@@ -159,12 +161,26 @@ class Run:
             corpus.write_sentences(self.data, vocabulary)
         else:
             corpus.write(self.data, vocabulary)
+        if self.retrieves:
+            self.retrieve()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.scratch.cleanup()
+
+    def retrieve(self):
+        """Neighbours of all samples, by embeddings that are drawn."""
+        options, spec = [], ("--spec", self.adamw)
+        for number, (option, split) in enumerate(
+            (("--corpus-embeddings", ()), ("--sample-embeddings", ("--split", "train")))
+        ):
+            told = self.hocket("data", "chunks", self.data, *spec, *split)
+            path = self.folder / f"{number}.npy"
+            corpus.write_embeddings(path, len(told.splitlines()), seed=number)
+            options += [option, path]
+        self.hocket("data", "neighbors", self.data, *spec, *options, "--split", "train")
 
     @staticmethod
     def number(text, field):
@@ -291,6 +307,12 @@ class Run:
         if self.images:
             parts = ("tokens", "learned", "image_rows", "pixels")
             return [{part: row[part] for part in parts} for row in rows]
+        if self.retrieves:
+            chain = itertools.chain.from_iterable
+            return [
+                {"tokens": row["tokens"], "neighbors": list(chain(chain(row["neighbors"])))}
+                for row in rows
+            ]
         if not self.masked and not self.prefix:
             return [row["tokens"] for row in rows]
         parts = ("tokens", "learned", "labels", "token_types", "swapped")
@@ -300,7 +322,12 @@ class Run:
 def host_inputs(batch):
     """What the host gives a step, in microbatches of two sequences."""
     if not isinstance(batch[0], dict):  # As long as each other, and shifted by one.
-        batch = [{"tokens": row[:-1], "labels": row[1:]} for row in batch]
+        batch = [{"tokens": row} for row in batch]
+    if "labels" not in batch[0] and "learned" not in batch[0]:
+        batch = [
+            {**row, "tokens": row["tokens"][:-1], "labels": row["tokens"][1:]}
+            for row in batch
+        ]
     elif "learned" in batch[0]:
         batch = [of_learned(**row) for row in batch]
     counts = [sum(label >= 0 for label in row["labels"]) for row in batch]
@@ -326,7 +353,7 @@ def host_inputs(batch):
             ],
             **{
                 name: [x for row in part for x in row.get(name, [])]
-                for name in ("encoder_tokens", "image_rows", "pixels")
+                for name in ("encoder_tokens", "image_rows", "pixels", "neighbors")
             },
         }  # fmt: skip
 

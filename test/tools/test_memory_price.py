@@ -66,6 +66,17 @@ SIGHTED = [
     (8, 1, "", (24, 1024, 336)),
     (8, 3, "", (6, 512, 224)),
 ]
+# Retro in small: the layers that attend to neighbours, and more of retrieval.
+RETRIEVING = """name: "retro"
+model {{ layers: 8 hidden: 1024 heads: 16 vocab_size: 32000 max_positions: 1024 {}
+  retrieval {{ layers: {} {} }} }}
+training {{ sequence_length: 1024 global_batch_size: 64 precision: BF16 }}
+"""
+RETRIEVALS = [
+    ("", "[5]", ""),
+    ("norm: RMS_NORM bias: false activation: SWIGLU position: ROTARY", "[1, 4, 7]", ""),
+    ("kv_heads: 4", "[0, 2, 4, 6]", "chunk_length: 128 neighbors: 3 encoder_layers: 3"),
+]
 # What a price may be off by, of the fullest rank and of any; of the fullest
 # where ranks exchange the rows of experts, and where layers have scans.
 FULLEST, ANY, EXCHANGING, HYBRID, STACKED, SEEING = 0.05, 0.06, 0.03, 0.03, 0.03, 0.03
@@ -361,6 +372,10 @@ class MemoryPriceTest(unittest.TestCase):
         for layers, decoders, more, *lengths in STACKS:
             with self.subTest(lengths=lengths):
                 text = TWO_STACKS.format(layers, decoders, more, *lengths)
+                self.compare_flops(text + f"plan {{ {DENSE[0][1]} }}")
+        for parts in RETRIEVALS:
+            with self.subTest(retrieval=parts):
+                text = RETRIEVING.format(*parts)
                 self.compare_flops(text + f"plan {{ {DENSE[0][1]} }}")
 
         for sights in SIGHTED:

@@ -217,6 +217,18 @@ const ModelRow test::sightedWithDropout = {
 const ModelRow test::sightedByProjector = {
     "SightedByProjector", LLAMA "kv_heads: 2 ffn: 50 " VISION, ENDS,
     IMAGES "train_only { name: \"projector.*\" } "};
+// Both sequences of a rank have four chunks, and 48 tokens of neighbours.
+#define RETRIEVAL                                                              \
+  "retrieval { chunk_length: 4 neighbors: 2 retrieved_length: 6 "
+
+const ModelRow test::retrieving = {
+    "Retrieving", LLAMA "kv_heads: 2 ffn: 50 " RETRIEVAL "layers: [1, 3] } "};
+const ModelRow test::retrievingAtOnce = {
+    "RetrievingAtOnce", GPT RETRIEVAL "layers: [0, 1, 2] encoder_layers: 1 } "};
+const ModelRow test::retrievingWithDropout = {
+    "RetrievingDropout",
+    GPT RETRIEVAL "layers: [2] encoder_layers: 3 encoder_dropout: 0.3 } "
+                  "dropout { attention: 0.1 residual: 0.2 embedding: 0.1 } "};
 const ModelRow test::bertWithDropout = {
     "BertDropout", BERT "dropout { attention: 0.1 residual: 0.2 } ", "",
     MASKED};

@@ -77,6 +77,10 @@ extern const ModelRow twoStacks, twoStacksOfFewInputs, twoStacksWithDropout;
 /// again with nothing trained but what lies between its tower and its layers.
 extern const ModelRow sighted, sightedWithDropout, sightedByProjector;
 
+/// A Llama that attends to neighbours of chunks, a GPT that does from its first
+/// layer on, and one that does in one layer and has dropout.
+extern const ModelRow retrieving, retrievingAtOnce, retrievingWithDropout;
+
 /// Mixtures of experts with every way to keep their load even, and with none;
 /// the last of them by a loss over what is computed together.
 std::span<const ModelRow> balancedExperts();

@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/executor/Executor.h"
 #include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/RetrievedData.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -149,6 +150,10 @@ void TrainedPlans::train(const SharedProgram &program,
                   : training.has_classification()             ? labelled()
                   : training.has_images()                     ? sights()
                                                               : tokens()};
+  if (training.has_retrieval()) {
+    Status retrieved = retrieveFor(*program, tokens());
+    ASSERT_TRUE(retrieved.ok()) << retrieved.message();
+  }
   // Runs of one name follow each other.
   options.overwrite = !options.saveDir.empty() || !options.logFile.empty();
   std::mutex mutex;
