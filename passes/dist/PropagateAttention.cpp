@@ -57,6 +57,9 @@ LogicalResult Propagation::visitJoin(Operation *op, const xf::FactorRule &rule,
   Axes axes = mesh.parts(AxisKind::Context);
   if (tensorOf(whole).getDimSize(1) % mesh.product(axes) != 0)
     return success();
+  for (Axes &each : to.dims)
+    dropAxes(each, axes);
+  dropAxes(to.partial, axes);
   to.dims[1] = axes;
   OpBuilder builder(op);
   builder.setInsertionPointAfter(op);
