@@ -161,16 +161,18 @@ class LlavaTest(unittest.TestCase):
         for flags in re.findall(r"^\| .* \| `(--[^`]+)` \|$", page, re.M):
             with self.subTest(flags):
                 self.hocket("compile", spec, "-o", "llava.hkx", *shlex.split(flags))
-        found = json.loads(self.hocket("plan", spec, "--cluster", "h100:8", "-o", "plan.textproto",
-                                       "--json"))  # fmt: skip
+        found = json.loads(self.hocket("plan", spec, "--cluster", "h100:8", "--json"))
         self.assertTrue(found["plans"])
-        simulated = json.loads(self.hocket("simulate", spec, "--cluster", "h100:8", "--plan",
-                                           "plan.textproto", "--json"))  # fmt: skip
-        compiled = json.loads(self.hocket("compile", spec, "-o", "llava.hkx", "--plan",
-                                          "plan.textproto", "--json"))  # fmt: skip
-        priced = max(rank["total"] for rank in simulated["memory"])
-        arena = max(role["arena_bytes"] for role in compiled["memory"])
-        self.assertLess(abs(priced / arena - 1), 0.03, (priced, arena))
+        for plan in ("dp=4,tp=2,sp=1,zero=1,mbs=1,recompute=full",
+                     "pp=2,dp=4,zero=1,mbs=1,recompute=selective", "tp=8,sp=1,mbs=2"):  # fmt: skip
+            with self.subTest(plan):
+                priced = json.loads(self.hocket("simulate", spec, "--cluster", "h100:8", "--plan",
+                                                plan, "--json"))["memory"]  # fmt: skip
+                compiled = json.loads(self.hocket("compile", spec, "-o", "llava.hkx", "--plan", plan,
+                                                  "--json"))["memory"]  # fmt: skip
+                price = max(rank["total"] for rank in priced)
+                arena = max(role["arena_bytes"] for role in compiled)
+                self.assertLess(abs(price / arena - 1), 0.03, (price, arena))
 
 
 if __name__ == "__main__":
