@@ -9,9 +9,8 @@
 /// tokens of L chunks of m, with k neighbours of r tokens for each chunk:
 ///
 ///   encoder    each neighbour sees itself; in the first layer it attends to
-///   the
-///              chunk it belongs to. There, the sum is of what the norm has
-///              made.
+///              the chunk it belongs to. There, the sum is of what the norm
+///              has made.
 ///   decoder    token p attends to the k r rows of the neighbours of chunk
 ///              (p + 1) / m - 1; the first m - 1 tokens to nothing, and get
 ///              zeros
@@ -37,13 +36,10 @@ using namespace hocket::spec;
 Value ModelBuilder::neighborPositions() {
   Location location = at("neighbor_positions", "model.max_positions");
   int64_t length = model.retrieval().retrieved_length();
-  Value each = builder.create<xf::EmbeddingOp>(
+  // Devices share the positions of a sequence, and not these.
+  Value each = builder.create<xf::PrefixOp>(
       location, tensor({length, model.hidden()}),
-      builder.create<xf::PositionsOp>(
-          location, RankedTensorType::get({length}, builder.getI32Type()),
-          Value(), builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(1),
-          builder.getI64IntegerAttr(0)),
-      parameters["position_embedding.weight"], Value());
+      parameters["position_embedding.weight"]);
   Value zeros = builder.create<xf::ConstantOp>(
       location, tensor({sequence / length, length, model.hidden()}), real(0),
       builder.getI64IntegerAttr(0));
