@@ -37,9 +37,9 @@ Value ModelBuilder::neighborPositions() {
   Location location = at("neighbor_positions", "model.max_positions");
   int64_t length = model.retrieval().retrieved_length();
   // Devices share the positions of a sequence, and not these.
-  Value each = builder.create<xf::PrefixOp>(
-      location, tensor({length, model.hidden()}),
-      parameters["position_embedding.weight"]);
+  Value each =
+      builder.create<xf::PrefixOp>(location, tensor({length, model.hidden()}),
+                                   parameters["position_embedding.weight"]);
   Value zeros = builder.create<xf::ConstantOp>(
       location, tensor({sequence / length, length, model.hidden()}), real(0),
       builder.getI64IntegerAttr(0));

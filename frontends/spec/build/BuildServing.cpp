@@ -229,9 +229,9 @@ func::FuncOp ModelBuilder::buildCrossKeys() {
     places.push_back(at(parameter.name, parameter.field));
   }
   Location location = at("layer", "model.layers");
-  auto layer = builder.create<func::FuncOp>(
-      location, layerPrefix + kind->function,
-      builder.getFunctionType(types, {}));
+  auto layer =
+      builder.create<func::FuncOp>(location, layerPrefix + kind->function,
+                                   builder.getFunctionType(types, {}));
   layer.setPrivate();
   xf::markStream(layer, 0);
   OpBuilder::InsertionGuard guard(builder);
