@@ -64,7 +64,7 @@ func.func @f() {
 // -----
 
 func.func @f(%x: tensor<f32>) {
-  // expected-error @+1 {{X45: the host takes `loss`, `logits`, `lse`, `picked`, `grad_norm`, `loss_scale` and `skipped`, not `speed`}}
+  // expected-error @+1 {{X45: the host takes `loss`, `logits`, `hidden`, `lse`, `picked`, `grad_norm`, `loss_scale` and `skipped`, not `speed`}}
   xf.output %x, "speed" : tensor<f32>
   return
 }

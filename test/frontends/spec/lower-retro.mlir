@@ -24,6 +24,7 @@
 // neighbours sees itself; all rows of a chunk's neighbours see the chunk, as the
 // decoder's norm has it, and are added to what their own norm made.
 // CHECK: func.func private @first_retrieval_layer(%{{.*}}, %[[I:.*]]: i32, %[[N:.*]]: tensor<1x30x8xf32> {xf.stream},
+// CHECK: xf.norm {{.*}} : (tensor<1x12x8xf32>,
 // CHECK: %[[NORMED:.*]] = xf.norm {{.*}} : (tensor<1x12x8xf32>,
 // CHECK: %[[J:.*]] = arith.constant 3 : i32
 // CHECK: xf.norm %[[N]],
@@ -48,8 +49,7 @@
 // CHECK: func.func @forward(
 // CHECK-SAME: %[[TOKENS:[a-z0-9]+]]: tensor<1x30xi32> {xf.host = #xf.host_input<neighbors>}
 // CHECK: %[[TEXTS:.*]] = xf.embedding %[[TOKENS]],
-// CHECK: %[[AT:.*]] = xf.positions : () -> tensor<5xi32>
-// CHECK: %[[EACH:.*]] = xf.embedding %[[AT]],
+// CHECK: %[[EACH:.*]] = xf.prefix {{.*}} -> tensor<5x8xf32>
 // CHECK: %[[ALL:.*]] = xf.add %{{.*}}, %[[EACH]] : {{.*}} -> tensor<6x5x8xf32>
 // CHECK: %[[ROWS:.*]] = xf.reshape %[[ALL]] : (tensor<6x5x8xf32>) -> tensor<30x8xf32>
 // CHECK: %[[NEIGHBORS:.*]] = xf.add %[[TEXTS]], %[[ROWS]]
