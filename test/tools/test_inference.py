@@ -231,7 +231,7 @@ class InferenceTest(unittest.TestCase):
              "no entry 'train_step': it has eval_step, prefill and decode; compile it with "
              "--entries train"),
             (("compile", spec, "--entries", "train,write", "-o", writer),
-             "--entries write: write train, generate, or train,generate"),
+             "--entries write: write train, generate, train,generate or embed"),
             (("compile", spec, "--entries", "generate", "--mesh", "cp=2", "-o", writer),
              "--entries generate: ranks that share sequences (cp) keep no cache"),
             (("compile", spec, "--prefill-tokens", 0, "-o", writer), "--prefill-tokens"),
