@@ -30,7 +30,10 @@ class CompletionTest(unittest.TestCase):
 
     def test_commands(self):
         self.assertEqual(self.completed("tr"), ["train", "trace"])
-        self.assertEqual(self.completed("data", ""), ["prepare", "merge", "inspect", "show"])
+        self.assertEqual(
+            self.completed("data", ""),
+            ["prepare", "merge", "inspect", "show", "chunks", "neighbors"],
+        )
 
     def test_options(self):
         found = self.completed("data", "prepare", "--tok")
