@@ -15,12 +15,15 @@ std::string SourcePlace::str() const {
 }
 
 void FieldLocations::set(const std::string &path, SourcePlace place) {
-  // Whatever was known of the fields inside is of the message replaced.
-  std::string inside = path + ".";
-  auto first = places.lower_bound(inside), last = first;
-  while (last != places.end() && last->first.starts_with(inside))
-    ++last;
-  places.erase(first, last);
+  // Whatever was known of the fields inside is of the message replaced, and of
+  // elements of the list replaced.
+  for (const char *begin : {".", "["}) {
+    std::string inside = path + begin;
+    auto first = places.lower_bound(inside), last = first;
+    while (last != places.end() && last->first.starts_with(inside))
+      ++last;
+    places.erase(first, last);
+  }
   places[path] = std::move(place);
 }
 
@@ -33,9 +36,10 @@ const SourcePlace &FieldLocations::find(std::string_view path) const {
   while (true) {
     if (auto found = places.find(path); found != places.end())
       return found->second;
-    size_t dot = path.rfind('.');
-    if (dot == std::string_view::npos)
+    // The list of an element, or the message of a field.
+    size_t end = path.find_last_of(".[");
+    if (end == std::string_view::npos)
       return root;
-    path = path.substr(0, dot);
+    path = path.substr(0, end);
   }
 }

@@ -73,7 +73,7 @@ const BadRetrieval badRetrievals[] = {
      "--set model.retrieval.layers=3,3: S124: layer 3 stands behind layer 3; "
      "write each once, in ascending order"},
     {{"plan.context_parallel=8", "model.retrieval.neighbors=1"},
-     "a.textproto:2:32: S125: the neighbours of a sequence have 20 tokens, "
+     "a.textproto:2:31: S125: the neighbours of a sequence have 20 tokens, "
      "which 8 ranks along context_parallel and, with sequence_parallel, "
      "tensor_parallel cannot share; write a multiple of 8"},
     {{"model.retrieval.chunk_length=1", "model.retrieval.neighbors=1024",
