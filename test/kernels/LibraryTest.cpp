@@ -262,6 +262,8 @@ TEST(Library, RefusesWrongCountsAndHostileNumbers) {
         bool window = e.op.starts_with("attention") && i == 7;
         if (window && bad == INT64_MAX)
           continue; // a window may be as wide as it likes
+        if (e.op == "shift_rows" && i == 3 && bad == -1)
+          continue; // rows may move towards their ends
         wrong = e;
         wrong.integers[i] = bad;
         EXPECT_NE(sizesOf(wrong, bytes), nullptr) << e.op << " integer " << i;
