@@ -211,7 +211,7 @@ static const RuleCase ruleCases[] = {
     {"%x: tensor<2x6x4xf32>",
      "xf.split_chunks(%x) {shift = 1 : i64} : (tensor<2x6x4xf32>) -> "
      "tensor<6x2x4xf32>",
-     "([a, b, c]) -> ([ad, e, c]) {a=2, b=6 whole, c=4, d=3 whole, e=2 "
+     "([a, c, b]) -> ([ad, e, b]) {a=2, b=4, c=6 whole, d=3 whole, e=2 "
      "whole}"},
     {"%x: tensor<2x3x4xf32>, %r: tensor<2x3xi32>, %s: tensor<4x5x4xf32>",
      "xf.place_rows(%x, %r, %s) : (tensor<2x3x4xf32>, tensor<2x3xi32>, "
