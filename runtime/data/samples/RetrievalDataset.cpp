@@ -30,7 +30,7 @@ Status data::checkNeighborShape(const NeighborShape &shape,
 }
 
 StatusOr<std::unique_ptr<RetrievalDataset>>
-RetrievalDataset::create(std::shared_ptr<const IndexedDataset> file,
+RetrievalDataset::create(const std::shared_ptr<const IndexedDataset> &file,
                          const GptDatasetOptions &options, Split split,
                          uint64_t samples) {
   const NeighborShape &shape = options.retrieval->shape;

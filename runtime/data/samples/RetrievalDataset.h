@@ -29,7 +29,7 @@ public:
   /// As a GptDataset; `options.retrieval` is there. Fails as
   /// NeighborFile::open() does if nothing was retrieved for so many samples.
   static StatusOr<std::unique_ptr<RetrievalDataset>>
-  create(std::shared_ptr<const IndexedDataset> file,
+  create(const std::shared_ptr<const IndexedDataset> &file,
          const GptDatasetOptions &options, Split split, uint64_t samples);
 
   uint64_t size() const override {
