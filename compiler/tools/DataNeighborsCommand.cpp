@@ -350,7 +350,7 @@ void addEmbedderOptions(CLI::App &command, NeighborsArguments &arguments) {
 } // namespace
 
 void hocket::registerDataNeighbors(CLI::App &data, Status &result,
-                                   EmbedderCompiler compiler) {
+                                   const EmbedderCompiler &compiler) {
   auto arguments = std::make_shared<NeighborsArguments>();
   CLI::App *command = addCommand(
       data, "neighbors",

@@ -31,7 +31,7 @@ using EmbedderCompiler =
 /// command line is parsed and leaves its outcome in `result`, which must
 /// outlive `data`.
 void registerDataNeighbors(CLI::App &data, Status &result,
-                           EmbedderCompiler compiler);
+                           const EmbedderCompiler &compiler);
 void registerDataChunks(CLI::App &data, Status &result);
 
 } // namespace hocket
