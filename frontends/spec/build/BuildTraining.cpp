@@ -16,6 +16,20 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::spec;
 
+/// (name, value) -> an entry of a dictionary.
+static auto wholeEntries(Builder &builder) {
+  return [&builder](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+}
+
+/// Likewise of real numbers.
+static auto realEntries(Builder &builder) {
+  return [&builder](StringRef name, double value) {
+    return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
+  };
+}
+
 static Attribute optimizerAttr(const Optimizer &optimizer, Builder &builder) {
   auto real = [&](double value) { return builder.getF64FloatAttr(value); };
   if (optimizer.has_sgd())
@@ -126,12 +140,8 @@ static ArrayAttr batchSizesAttr(const Training &training, Builder &builder) {
 
 static DictionaryAttr maskedLmAttr(const Spec &spec, Builder &builder) {
   const MaskedLm &masked = spec.training().masked_lm();
-  auto whole = [&](StringRef name, int64_t value) {
-    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-  };
-  auto real = [&](StringRef name, double value) {
-    return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
-  };
+  auto whole = wholeEntries(builder);
+  auto real = realEntries(builder);
   return builder.getDictionaryAttr({
       whole("cls_token", masked.cls_token()),
       whole("sep_token", masked.sep_token()),
@@ -148,9 +158,7 @@ static DictionaryAttr maskedLmAttr(const Spec &spec, Builder &builder) {
 
 static DictionaryAttr classificationAttr(const Spec &spec, Builder &builder) {
   const Classification &frame = spec.training().classification();
-  auto whole = [&](StringRef name, int64_t value) {
-    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-  };
+  auto whole = wholeEntries(builder);
   return builder.getDictionaryAttr({
       whole("cls_token", frame.cls_token()),
       whole("sep_token", frame.sep_token()),
@@ -171,12 +179,8 @@ static DictionaryAttr prefixLmAttr(const PrefixLm &prefix, Builder &builder) {
 static DictionaryAttr spanCorruptionAttr(const Training &training,
                                          Builder &builder) {
   const SpanCorruption &spans = training.span_corruption();
-  auto whole = [&](StringRef name, int64_t value) {
-    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-  };
-  auto real = [&](StringRef name, double value) {
-    return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
-  };
+  auto whole = wholeEntries(builder);
+  auto real = realEntries(builder);
   return builder.getDictionaryAttr({
       whole("encoder_sequence_length", training.encoder_sequence_length()),
       whole("end_token", spans.end_token()),
@@ -190,9 +194,7 @@ static DictionaryAttr spanCorruptionAttr(const Training &training,
 
 static DictionaryAttr imagesAttr(const Spec &spec, Builder &builder) {
   const Vision &vision = spec.model().vision();
-  auto whole = [&](StringRef name, int64_t value) {
-    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-  };
+  auto whole = wholeEntries(builder);
   return builder.getDictionaryAttr({
       whole("image_token", spec.model().image_token()),
       whole("images", spec.training().images_per_sequence()),
@@ -207,9 +209,7 @@ static DictionaryAttr retrievalAttr(const Spec &spec, Builder &builder) {
   const auto &retrieved = spec.training().data().retrieved();
   SmallVector<StringRef> corpus(retrieved.corpus().begin(),
                                 retrieved.corpus().end());
-  auto whole = [&](StringRef name, int64_t value) {
-    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-  };
+  auto whole = wholeEntries(builder);
   return builder.getDictionaryAttr({
       whole("chunk_length", retrieval.chunk_length()),
       whole("neighbors", retrieval.neighbors()),
