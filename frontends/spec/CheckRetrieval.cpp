@@ -16,52 +16,46 @@ using namespace hocket::spec;
 static void checkUnfit(const Spec &spec, ConstraintErrors &errors) {
   const Model &model = spec.model();
   const Training &training = spec.training();
-  struct Unfit {
-    bool isThere;
-    const char *field, *text;
-  };
-  for (const Unfit &unfit :
-       {Unfit{model.has_encoder(), "model.encoder",
-              "a decoder attends to neighbours or to an encoder's sequence; "
-              "leave encoder out"},
-        {model.has_vision(), "model.vision",
-         "texts with images have no neighbours; leave vision out"},
-        {model.attention_mask() != Model::CAUSAL, "model.attention_mask",
-         "neighbours of a chunk are for the tokens behind it; leave "
-         "attention_mask out"},
-        {!model.layer_kinds().empty(), "model.layer_kinds[0]",
-         "retrieval.layers says how layers differ; leave layer_kinds out"},
-        {model.has_moe(), "model.moe",
-         "layers that retrieve have no experts; leave moe out"},
-        {model.branches() != Model::SEQUENTIAL, "model.branches",
-         "layers that retrieve have three branches, one after another; leave "
-         "branches out"},
-        {model.norm_position() != Model::PRE, "model.norm_position",
-         "an encoder inside a layer reads what its norm makes; leave "
-         "norm_position out"},
-        {model.position() == Model::ALIBI ||
-             model.position() == Model::RELATIVE,
-         "model.position",
-         "neighbours are at no distance from a text; write position: LEARNED, "
-         "ROTARY or NONE"},
-        {model.qk_norm(), "model.qk_norm",
-         "attention to neighbours has no norms of queries and keys; leave "
-         "qk_norm out"},
-        {training.data().reset_attention_mask(),
-         "training.data.reset_attention_mask",
-         "chunks go across the ends of documents; leave reset_attention_mask "
-         "out"},
-        {training.data().reset_position_ids(),
-         "training.data.reset_position_ids",
-         "chunks go across the ends of documents; leave reset_position_ids "
-         "out"},
-        {training.fp8_format() != Training::NONE, "training.fp8_format",
-         "a model that retrieves is not trained in 8 bits; leave fp8_format "
-         "out"},
-        {training.has_lora(), "training.lora",
-         "adapters would be of the encoder too; leave lora out, or retrieval"}})
-    if (unfit.isThere)
-      errors.add(122, unfit.field, unfit.text);
+  errors.addUnfit(
+      122,
+      {{model.has_encoder(), "model.encoder",
+        "a decoder attends to neighbours or to an encoder's sequence; "
+        "leave encoder out"},
+       {model.has_vision(), "model.vision",
+        "texts with images have no neighbours; leave vision out"},
+       {model.attention_mask() != Model::CAUSAL, "model.attention_mask",
+        "neighbours of a chunk are for the tokens behind it; leave "
+        "attention_mask out"},
+       {!model.layer_kinds().empty(), "model.layer_kinds[0]",
+        "retrieval.layers says how layers differ; leave layer_kinds out"},
+       {model.has_moe(), "model.moe",
+        "layers that retrieve have no experts; leave moe out"},
+       {model.branches() != Model::SEQUENTIAL, "model.branches",
+        "layers that retrieve have three branches, one after another; leave "
+        "branches out"},
+       {model.norm_position() != Model::PRE, "model.norm_position",
+        "an encoder inside a layer reads what its norm makes; leave "
+        "norm_position out"},
+       {model.position() == Model::ALIBI || model.position() == Model::RELATIVE,
+        "model.position",
+        "neighbours are at no distance from a text; write position: LEARNED, "
+        "ROTARY or NONE"},
+       {model.qk_norm(), "model.qk_norm",
+        "attention to neighbours has no norms of queries and keys; leave "
+        "qk_norm out"},
+       {training.data().reset_attention_mask(),
+        "training.data.reset_attention_mask",
+        "chunks go across the ends of documents; leave reset_attention_mask "
+        "out"},
+       {training.data().reset_position_ids(),
+        "training.data.reset_position_ids",
+        "chunks go across the ends of documents; leave reset_position_ids "
+        "out"},
+       {training.fp8_format() != Training::NONE, "training.fp8_format",
+        "a model that retrieves is not trained in 8 bits; leave fp8_format "
+        "out"},
+       {training.has_lora(), "training.lora",
+        "adapters would be of the encoder too; leave lora out, or retrieval"}});
 }
 
 /// S123 and S126: how long everything is.

@@ -34,36 +34,30 @@ static void checkStacks(const Spec &spec, ConstraintErrors &errors) {
     errors.add(94, "model.encoder",
                "a model with an encoder learns corrupted spans; write "
                "training.span_corruption { }, or leave encoder out");
-  struct Unfit {
-    bool isThere;
-    const char *field, *text;
-  };
-  for (const Unfit &unfit :
-       {Unfit{model.position() != Model::RELATIVE &&
-                  model.position() != Model::NONE,
-              "model.position",
-              "positions of two stacks are distances; write position: RELATIVE "
-              "or NONE"},
-        {model.attention_mask() == Model::BIDIRECTIONAL, "model.attention_mask",
-         "attention_mask is the decoder's; leave it out"},
-        {!model.layer_kinds().empty(), "model.layer_kinds[0]",
-         "layers of both stacks are alike; leave layer_kinds out"},
-        {model.has_moe(), "model.moe",
-         "layers of two stacks have no experts; leave moe out"},
-        {model.has_sliding_window(), "model.sliding_window",
-         "an encoder has no window; leave sliding_window out"},
-        {model.branches() != Model::SEQUENTIAL, "model.branches",
-         "a decoder has three branches, one after another; leave branches out"},
-        {model.qk_norm(), "model.qk_norm",
-         "attention to an encoder has no norms of queries and keys; leave "
-         "qk_norm out"},
-        {training.data().has_eod_token(), "training.data.eod_token",
-         "spans are corrupted across the ends of documents; leave eod_token "
-         "out"},
-        {training.fp8_format() != Training::NONE, "training.fp8_format",
-         "two stacks are not trained in 8 bits; leave fp8_format out"}})
-    if (unfit.isThere)
-      errors.add(94, unfit.field, unfit.text);
+  errors.addUnfit(
+      94,
+      {{model.position() != Model::RELATIVE && model.position() != Model::NONE,
+        "model.position",
+        "positions of two stacks are distances; write position: RELATIVE "
+        "or NONE"},
+       {model.attention_mask() == Model::BIDIRECTIONAL, "model.attention_mask",
+        "attention_mask is the decoder's; leave it out"},
+       {!model.layer_kinds().empty(), "model.layer_kinds[0]",
+        "layers of both stacks are alike; leave layer_kinds out"},
+       {model.has_moe(), "model.moe",
+        "layers of two stacks have no experts; leave moe out"},
+       {model.has_sliding_window(), "model.sliding_window",
+        "an encoder has no window; leave sliding_window out"},
+       {model.branches() != Model::SEQUENTIAL, "model.branches",
+        "a decoder has three branches, one after another; leave branches out"},
+       {model.qk_norm(), "model.qk_norm",
+        "attention to an encoder has no norms of queries and keys; leave "
+        "qk_norm out"},
+       {training.data().has_eod_token(), "training.data.eod_token",
+        "spans are corrupted across the ends of documents; leave eod_token "
+        "out"},
+       {training.fp8_format() != Training::NONE, "training.fp8_format",
+        "two stacks are not trained in 8 bits; leave fp8_format out"}});
 }
 
 /// S95: what samples are made with are tokens, of which there are enough.

@@ -82,22 +82,17 @@ static void checkSizes(const Model &model, ConstraintErrors &errors) {
 /// S107: what a model that sees images does without.
 static void checkUnfit(const Spec &spec, ConstraintErrors &errors) {
   const Model &model = spec.model();
-  struct Unfit {
-    bool isThere;
-    const char *field, *text;
-  };
-  for (const Unfit &unfit :
-       {Unfit{model.has_encoder(), "model.encoder",
-              "images stand among the tokens of a decoder alone; leave encoder "
-              "out"},
-        {model.attention_mask() == Model::BIDIRECTIONAL, "model.attention_mask",
-         "images stand in texts that are told token by token; leave "
-         "attention_mask out"},
-        {!spec.plan().shardings().empty(), "plan.shardings",
-         "shardings of a file are of models without images; leave shardings "
-         "out"}})
-    if (unfit.isThere)
-      errors.add(107, unfit.field, unfit.text);
+  errors.addUnfit(
+      107,
+      {{model.has_encoder(), "model.encoder",
+        "images stand among the tokens of a decoder alone; leave encoder "
+        "out"},
+       {model.attention_mask() == Model::BIDIRECTIONAL, "model.attention_mask",
+        "images stand in texts that are told token by token; leave "
+        "attention_mask out"},
+       {!spec.plan().shardings().empty(), "plan.shardings",
+        "shardings of a file are of models without images; leave shardings "
+        "out"}});
 }
 
 /// S108.

@@ -17,6 +17,13 @@ void ConstraintErrors::add(int constraint, const std::string &path,
                   std::to_string(constraint) + ": " + text);
 }
 
+void ConstraintErrors::addUnfit(int constraint,
+                                std::initializer_list<Unfit> list) {
+  for (const Unfit &unfit : list)
+    if (unfit.isThere)
+      add(constraint, unfit.field, unfit.text);
+}
+
 Status ConstraintErrors::status() const {
   if (lines.empty())
     return okStatus();

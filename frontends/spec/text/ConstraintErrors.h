@@ -11,6 +11,7 @@
 #include "frontends/spec/text/FieldLocations.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,14 @@ public:
 
   /// "PLACE: S<constraint>: <text>", at the place of the field `path`.
   void add(int constraint, const std::string &path, const std::string &text);
+
+  /// What another part of a specification leaves no room for: `text` of
+  /// `field`, if that is there.
+  struct Unfit {
+    bool isThere;
+    const char *field, *text;
+  };
+  void addUnfit(int constraint, std::initializer_list<Unfit> list);
 
   bool empty() const { return lines.empty(); }
   /// All errors, one a line, as InvalidArgument; Ok where there are none.
