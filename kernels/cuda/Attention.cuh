@@ -260,6 +260,7 @@ attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
            Shape::queries);
   copyRows(gradients, dO + head.query(), head.queryPitch, firstRow,
            Shape::queries);
+#pragma unroll 1 // A few tiles of keys are a loop as well.
   for (int key = 0; key < Shape::keys; key += kTileRows) {
     if (!tilesMeet<Shape>(call, documents, firstRow, key))
       continue;

@@ -505,15 +505,18 @@ HOCKET_DEVICE void addParts(const Pack<float, N> (&partials)[Parts][Vectors],
 #pragma unroll
   for (int i = 0; i < N; ++i)
     sums[i] = 0;
-#pragma unroll 4
-  for (int first = 0; first < Parts; first += Groups) {
-    if (Parts % Groups != 0 && first + group >= Parts)
-      break;
-    Pack<float, N> one = partials[first + group][vector];
+  auto add = [&](int part) {
+    Pack<float, N> one = partials[part][vector];
 #pragma unroll
     for (int i = 0; i < N; ++i)
       sums[i] += one.at[i];
-  }
+  };
+  constexpr int rounds = Parts / Groups; // of all groups
+#pragma unroll 4
+  for (int round = 0; round < rounds; ++round)
+    add(round * Groups + group);
+  if (Parts % Groups != 0 && rounds * Groups + group < Parts)
+    add(rounds * Groups + group);
 }
 
 } // namespace hocket::cuda

@@ -155,6 +155,9 @@ HOCKET_DEVICE void sliceShard(const Word *x, Word *y, Integer rows,
 ///
 /// Budget: 32 registers; a thread of 16 bytes: 24 instructions an element, 2
 /// loads, 2 stores.
+/// Over: 42 instructions, 10 loads, 10 stores: whether an address is a multiple
+/// of 16 bytes is tested as the kernel runs, and an access an element stands
+/// beside each; places are divided in 64 bits.
 template <class Word>
 HOCKET_DEVICE void shiftRows(const Word *x, Word *y, Integer rows,
                              Integer width, Integer first) {

@@ -238,8 +238,9 @@ def content_of(text):
             access("stores", buffer, width)
         # Sums of a part of the rows, left for the block that is done last.
         found["stores"] += line.count("isLast(") + line.count("= packOf<") * partial
-        for groups in ADDED.findall(line):  # In a loop that is unrolled four times.
-            found["loads"] += min(-(-parts // int(groups)), 4) * partial
+        # Rounds of all groups, in a loop that is unrolled four times, and the rest.
+        for groups in map(int, ADDED.findall(line)):
+            found["loads"] += (min(parts // groups, 4) + bool(parts % groups)) * partial
         found["8-bit result"] += times[-1] * width * line.count("narrowed<")
         found["loads"] += times[-1] * len(re.findall(r"\*\(in\d+|toFloat\(out\d+\[row", line))
         found["stores"] += times[-1] * len(re.findall(r"^out\d+\[row\]", line))
