@@ -5,11 +5,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Trains tiny models of every family twice, as a compiled program on the cpu
-/// driver and in the reference evaluator, from the same first values on the
-/// same tokens, and compares what every step reports and what is left at the
-/// end. The reference computes fp32 models in f64, so a band is what rounding
-/// explains; dropout only fits into it if every mask is the same.
+/// Trains tiny models of every family as a compiled program on the cpu driver
+/// and in the reference evaluator, from the same first values on the same
+/// tokens, and compares what every step reports and what is left at the end.
+/// How far apart they may be is measured by references that round and one that
+/// does not. Dropout only fits into that if every mask is the same.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,23 +20,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
+#include <random>
 
 using namespace hocket;
 using namespace hocket::test;
 
 namespace {
 
-/// How far the two may be apart, relative. `moved` compares, of each tensor,
-/// the difference with how far it has moved from its first value.
-struct Band {
-  double loss = 1e-5, norm = 1e-5, moved = 1e-4;
-};
-
 struct EquivalenceCase {
   const char *name;
-  const char *model, *training; ///< Fields of the two messages.
-  Band band = {};
+  const char *model, *training;            ///< Fields of the two messages.
   std::vector<std::string> overrides = {}; ///< As of `--set`.
 };
 
@@ -91,9 +87,6 @@ std::string specOf(const EquivalenceCase &choice) {
   "position: RELATIVE relative_position { buckets: 8 max_distance: 6 } "       \
   "attention_scale: 1 "
 
-const Band bf16 = {1e-2, 2e-2, 0.1};
-const Band fp16 = {1e-3, 3e-3, 2e-2};
-
 const EquivalenceCase cases[] = {
     {"gpt2", "", ADAMW},
     {"dropout", "dropout { attention: 0.2 residual: 0.3 embedding: 0.1 }",
@@ -113,11 +106,10 @@ const EquivalenceCase cases[] = {
      ADAMW},
     {"alibi", "position: ALIBI embedding_norm: true kv_heads: 2", ADAMW},
     {"relative", RELATIVE "kv_heads: 2 norm: RMS_NORM bias: false", ADAMW},
-    {"bf16_relative", RELATIVE "bias: false", ADAMW "precision: BF16", bf16},
+    {"bf16_relative", RELATIVE "bias: false", ADAMW "precision: BF16"},
     {"relative_bert",
      RELATIVE BERT,
      ADAMW MASKED,
-     {},
      {"training.sequence_length=9"}},
     {"post_norm_geglu",
      "norm_position: POST activation: GEGLU dropout { residual: 0.1 }", ADAMW},
@@ -136,108 +128,92 @@ const EquivalenceCase cases[] = {
     {"documents_of_windows",
      "kv_heads: 2 position: ROTARY sliding_window: 2",
      ADAMW "data { eod_token: 1 reset_attention_mask: true }",
-     {},
      {"plan.recompute=SELECTIVE"}},
     {"positions_of_documents",
      "kv_heads: 2 position: ROTARY qk_norm: true",
      ADAMW "data { eod_token: 1 reset_position_ids: true }",
-     {},
      {"plan.recompute=FULL"}},
     {"bf16_softcaps",
      "kv_heads: 2 position: ROTARY attention_softcap: 0.7 logit_softcap: 0.9",
-     ADAMW "precision: BF16", bf16},
+     ADAMW "precision: BF16"},
     {"bf16_documents", "",
      ADAMW "precision: BF16 data { eod_token: 1 eod_mask_loss: true "
-           "reset_attention_mask: true reset_position_ids: true }",
-     bf16},
+           "reset_attention_mask: true reset_position_ids: true }"},
     {"bf16_documents_rotary",
      "kv_heads: 2 position: ROTARY norm: RMS_NORM activation: SWIGLU",
      ADAMW "precision: BF16 data { eod_token: 1 reset_attention_mask: true "
-           "reset_position_ids: true }",
-     bf16},
+           "reset_position_ids: true }"},
     {"fp16_documents", "",
      ADAMW "precision: FP16 loss_scale { initial: 1024 growth_interval: 2 } "
-           "data { eod_token: 1 eod_mask_loss: true }",
-     fp16},
+           "data { eod_token: 1 eod_mask_loss: true }"},
     {"long_documents",
      "kv_heads: 2 dropout { attention: 0.1 }",
      ADAMW "data { eod_token: 1 reset_attention_mask: true }",
-     {},
      {"training.sequence_length=131", "training.micro_batch_size=1",
       "training.global_batch_size=2"}},
     // Encoders.
     {"bert",
      BERT "norm_position: POST final_norm: false",
      ADAMW MASKED,
-     {},
      {"training.sequence_length=9"}},
     {"bert_of_megatron",
      BERT "dropout { attention: 0.2 residual: 0.1 "
           "embedding: 0.1 }",
      ADAMW MASKED,
-     {},
      {"training.sequence_length=9", "plan.recompute=FULL"}},
     {"long_bert",
      BERT "kv_heads: 2 bias: false vocab_padding: 16 "
           "tied_embeddings: false",
      ADAMW MASKED,
-     {},
      {"training.sequence_length=131", "training.micro_batch_size=1",
       "training.global_batch_size=2"}},
     {"masked_llama",
      "attention_mask: BIDIRECTIONAL kv_heads: 2 norm: RMS_NORM activation: "
      "SWIGLU position: ROTARY bias: false",
      ADAMW MASKED,
-     {},
      {"training.sequence_length=9"}},
     {"bf16_bert",
      BERT "norm_position: POST final_norm: false",
      ADAMW "precision: BF16 " MASKED,
-     bf16,
      {"training.sequence_length=9"}},
     {"fp16_bert",
      BERT "norm_position: POST final_norm: false",
      ADAMW
      "precision: FP16 loss_scale { initial: 1024 growth_interval: 2 } " MASKED,
-     fp16,
      {"training.sequence_length=9", "plan.recompute=SELECTIVE"}},
     // Images.
     {"images",
      "kv_heads: 2 norm: RMS_NORM activation: SWIGLU position: ROTARY bias: "
      "false tied_embeddings: false " VISION,
      ADAMW IMAGES,
-     {},
      {"training.sequence_length=11"}},
     {"images_with_dropout",
      "dropout { attention: 0.2 residual: 0.1 embedding: 0.1 } " VISION,
      ADAMW IMAGES "freeze { name: \"vision.*\" }",
-     {},
      {"training.sequence_length=11", "plan.recompute=FULL",
       "model.vision.select=ALL", "model.vision.feature_layer=1"}},
     {"bf16_images",
      VISION,
      ADAMW "precision: BF16 " IMAGES,
-     bf16,
      {"training.sequence_length=11", "plan.recompute=SELECTIVE"}},
     // What was retrieved.
-    {"retrieval", RETRIEVAL "}", ADAMW, {}, {"training.sequence_length=12"}},
+    {"retrieval", RETRIEVAL "}", ADAMW, {"training.sequence_length=12"}},
     {"retrieval_with_dropout",
      "dropout { attention: 0.2 residual: 0.1 embedding: 0.1 } " RETRIEVAL
      "encoder_layers: 3 encoder_dropout: 0.3 encoder_attention_dropout: 0.1 }",
      ADAMW,
-     {1e-5, 3e-5, 1e-4},
+
      {"training.sequence_length=12", "plan.recompute=FULL"}},
     {"retrieval_by_rotary",
      "kv_heads: 2 norm: RMS_NORM activation: SWIGLU position: ROTARY bias: "
      "false tied_embeddings: false sliding_window: 5 " RETRIEVAL
      "encoder_layers: 1 }",
      ADAMW,
-     {},
      {"training.sequence_length=12", "plan.recompute=SELECTIVE"}},
     {"bf16_retrieval",
      RETRIEVAL "}",
      ADAMW "precision: BF16 ",
-     {1e-2, 2e-2, 0.15}, // A layer has three branches, and an encoder's five.
+
      {"training.sequence_length=8"}},
     {"decay_everything", "qk_norm: true",
      "optimizer { adamw { eps: 1e-3 weight_decay: 0.5 } "
@@ -245,38 +221,33 @@ const EquivalenceCase cases[] = {
     {"odd_head", "head_dim: 11 kv_heads: 2 position: NONE", ADAMW},
     {"clipped", "", ADAMW "clip_norm: 0.05"},
     {"bf16", "dropout { attention: 0.2 residual: 0.3 embedding: 0.1 }",
-     ADAMW "precision: BF16", bf16},
+     ADAMW "precision: BF16"},
     {"bf16_llama",
      "kv_heads: 2 norm: RMS_NORM activation: SWIGLU position: ROTARY bias: "
      "false qk_norm: true tied_embeddings: false",
-     ADAMW "precision: BF16", bf16},
+     ADAMW "precision: BF16"},
     {"fp16", "dropout { attention: 0.2 residual: 0.3 embedding: 0.1 }",
-     ADAMW "precision: FP16 loss_scale { initial: 1024 growth_interval: 2 }",
-     fp16},
+     ADAMW "precision: FP16 loss_scale { initial: 1024 growth_interval: 2 }"},
     // Sizes at which kernels have ends: of blocks of rows, vectors and tasks.
     {"long_sequence",
      "kv_heads: 2 sliding_window: 67 dropout { attention: 0.1 }",
      ADAMW,
-     {},
      {"training.sequence_length=131", "training.micro_batch_size=1",
       "training.global_batch_size=2"}},
     {"odd_sizes",
      "head_dim: 5 kv_heads: 1 ffn: 37 vocab_padding: 3 dropout { residual: 0.2 "
      "embedding: 0.2 attention: 0.5 }",
      ADAMW,
-     {},
      {"model.hidden=27", "model.heads=3", "model.vocab_size=101",
       "training.micro_batch_size=3"}},
     {"bf16_odd_sizes",
      "head_dim: 5 kv_heads: 1 ffn: 37 vocab_padding: 3 tied_embeddings: false",
      ADAMW "precision: BF16",
-     bf16,
      {"model.hidden=27", "model.heads=3", "model.vocab_size=101",
       "plan.recompute=SELECTIVE"}},
     {"one_token",
      "norm_eps: 1e-3",
      ADAMW,
-     {},
      {"training.sequence_length=1", "training.micro_batch_size=3",
       "model.layers=1", "model.heads=1"}},
     {"some_biases",
@@ -284,7 +255,6 @@ const EquivalenceCase cases[] = {
      "norm_bias: true bias: false rope { scaling { linear { factor: 2 } } } "
      "position: ROTARY activation: RELU_SQUARED",
      ADAMW,
-     {},
      {"plan.recompute=FULL"}},
     // State-space layers.
     {"mamba2", MAMBA2 "groups: 2 norm_groups: 2 bias: true step_most: 0.08 } ",
@@ -292,10 +262,9 @@ const EquivalenceCase cases[] = {
     {"bamba",
      BAMBA,
      ADAMW,
-     {},
      {"training.sequence_length=23", "plan.recompute=SELECTIVE"}},
-    {"bamba_again", BAMBA, ADAMW, {}, {"plan.recompute=FULL"}},
-    {"bf16_bamba", BAMBA, ADAMW "precision: BF16", bf16},
+    {"bamba_again", BAMBA, ADAMW, {"plan.recompute=FULL"}},
+    {"bf16_bamba", BAMBA, ADAMW "precision: BF16"},
     // Mixtures of experts.
     {"moe", MIXTRAL "moe { experts: 4 ffn: 24 aux_loss: 0.05 z_loss: 0.01 }",
      ADAMW},
@@ -320,55 +289,87 @@ const EquivalenceCase cases[] = {
      MIXTRAL "moe { experts: 4 top_k: 1 aux_loss: 0.05 interval: 2 "
              "renormalise: false } dropout { residual: 0.1 }",
      ADAMW,
-     {},
      {"plan.recompute=FULL"}},
     {"moe_selective",
      MIXTRAL "moe { experts: 4 aux_loss: 0.05 bias_rate: 0.01 }",
      ADAMW,
-     {},
      {"plan.recompute=SELECTIVE"}},
     {"moe_modules",
      MIXTRAL "moe { experts: 4 shared_experts: 1 capacity_factor: 1.2 }",
      ADAMW,
-     {},
      {"plan.recompute=SELECTIVE",
       "plan.recompute_modules=CORE_ATTN,MOE,SHARED_EXPERTS"}},
     // All are chosen: a choice that rounding turns would be another model.
     {"moe_bf16", MIXTRAL "moe { experts: 3 top_k: 3 aux_loss: 0.05 }",
-     ADAMW "precision: BF16", bf16},
+     ADAMW "precision: BF16"},
     {"moe_bf16_capacity",
      MIXTRAL "moe { experts: 2 top_k: 2 z_loss: 0.01 capacity_factor: 0.6 }",
-     ADAMW "precision: BF16", bf16},
+     ADAMW "precision: BF16"},
     {"moe_fp16",
      MIXTRAL "moe { experts: 2 top_k: 2 aux_loss: 0.05 z_loss: 0.01 "
              "bias_rate: 0.01 }",
-     ADAMW "precision: FP16 loss_scale { initial: 1024 growth_interval: 2 }",
-     fp16},
+     ADAMW "precision: FP16 loss_scale { initial: 1024 growth_interval: 2 }"},
 };
 
-void expectNear(double actual, double expected, double band,
-                const std::string &what) {
-  EXPECT_NEAR(actual, expected, band * std::max(std::abs(expected), 1e-3))
-      << what;
-}
+/// What a model did: three steps, and one batch that it had not seen.
+struct Record {
+  std::vector<StepNumbers> steps;
+  ModelState state;
+  double evaluation;
+  std::vector<double> labels;
+};
 
-void compareSteps(const StepNumbers &actual, const StepNumbers &expected,
-                  const Band &band, const std::string &when) {
-  ASSERT_EQ(actual.losses.size(), expected.losses.size()) << when;
-  for (size_t i = 0; i < expected.losses.size(); ++i)
-    expectNear(actual.losses[i], expected.losses[i], band.loss,
-               when + ", loss of microbatch " + std::to_string(i));
-  for (const auto &[name, value] : expected.numbers) {
-    ASSERT_TRUE(actual.numbers.count(name)) << name;
-    expectNear(actual.numbers.at(name), value,
-               name == "grad_norm" ? band.norm : 0, when + ", " + name);
+/// How far apart two runs are at most, relative, and where. Of a tensor the
+/// difference counts beside how far it has moved from its first value.
+struct Distances {
+  struct Furthest {
+    double value = 0;
+    std::string where = "nowhere";
+
+    void add(double difference, double size, const std::string &what) {
+      double relative = std::abs(difference) / std::max(std::abs(size), 1e-3);
+      // What is no number is further than everything.
+      if (relative <= value)
+        return;
+      value = std::isnan(relative) ? std::numeric_limits<double>::infinity()
+                                   : relative;
+      where = what;
+    }
+    void add(const Furthest &other) { add(other.value, 1, other.where); }
+  };
+  Furthest losses, norms, labels, tensors;
+
+  void add(const Distances &other) {
+    losses.add(other.losses), norms.add(other.norms);
+    labels.add(other.labels), tensors.add(other.tensors);
   }
+};
+
+void addSteps(Distances &apart, const Record &actual, const Record &expected) {
+  ASSERT_EQ(actual.steps.size(), expected.steps.size());
+  for (size_t step = 0; step < expected.steps.size(); ++step) {
+    const StepNumbers &one = actual.steps[step], &other = expected.steps[step];
+    std::string when = "step " + std::to_string(step);
+    ASSERT_EQ(one.losses.size(), other.losses.size()) << when;
+    for (size_t i = 0; i < other.losses.size(); ++i)
+      apart.losses.add(one.losses[i] - other.losses[i], other.losses[i],
+                       when + ", microbatch " + std::to_string(i));
+    for (const auto &[name, value] : other.numbers) {
+      ASSERT_TRUE(one.numbers.count(name)) << name;
+      if (name == "grad_norm")
+        apart.norms.add(one.numbers.at(name) - value, value, when);
+      else
+        EXPECT_EQ(one.numbers.at(name), value) << when << ", " << name;
+    }
+  }
+  apart.losses.add(actual.evaluation - expected.evaluation, expected.evaluation,
+                   "evaluation");
 }
 
-/// Every tensor within `band` of how far it has moved; those that hardly move
-/// within as much of the mean, in which counts of tokens would stand out.
-void compareStates(const ModelState &actual, const ModelState &expected,
-                   const ModelState &first, double band) {
+/// Those that hardly move count beside the mean, in which counts of tokens
+/// would stand out.
+void addTensors(Distances &apart, const ModelState &actual,
+                const ModelState &expected, const ModelState &first) {
   double mean = 0;
   for (const auto &[name, values] : expected)
     if (!name.ends_with(".counts"))
@@ -377,22 +378,49 @@ void compareStates(const ModelState &actual, const ModelState &expected,
   for (const auto &[name, values] : expected) {
     ASSERT_EQ(actual.at(name).size(), values.size()) << name;
     double moved = distance(values, first.at(name));
-    EXPECT_LE(distance(actual.at(name), values),
-              band * std::max(moved, 0.3 * mean))
-        << name << " moved by " << moved;
+    double size = std::max(moved, 0.3 * mean);
+    apart.tensors.add(distance(actual.at(name), values) / size, 1, name);
   }
 }
 
-/// A single label has no other errors to cancel its own: a few times the band
-/// of their mean.
-void compareLabels(const std::vector<float> &actual,
-                   const std::vector<double> &expected,
-                   const data::Batch &batch, double band) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (size_t i = 0; i < expected.size(); ++i)
-    if (batch.labels[i] >= 0)
-      expectNear(actual[i], expected[i], 4 * band,
-                 "label " + std::to_string(i));
+Distances distancesOf(const Record &actual, const Record &expected,
+                      const ModelState &first, const data::Batch &unseen) {
+  Distances apart;
+  addSteps(apart, actual, expected);
+  addTensors(apart, actual.state, expected.state, first);
+  EXPECT_EQ(actual.labels.size(), expected.labels.size());
+  for (size_t i = 0; i < expected.labels.size(); ++i)
+    if (unseen.labels[i] >= 0)
+      apart.labels.add(actual.labels.at(i) - expected.labels[i],
+                       expected.labels[i], "label " + std::to_string(i));
+  return apart;
+}
+
+/// `state` with each number one unit of f32 higher or lower, by chance.
+ModelState nudged(ModelState state, unsigned seed) {
+  std::minstd_rand chance(seed);
+  for (auto &[name, values] : state)
+    for (double &value : values)
+      if (!name.starts_with("state.")) // Scales and counts.
+        value *= 1 + (chance() % 2 == 0 ? 0x1p-23 : -0x1p-23);
+  return state;
+}
+
+/// A compiled program rounds where the reference does, or less often, but adds
+/// in another order: its errors are of the size of the reference's, not the
+/// same, and two that are each as large are at most twice that apart. The
+/// reference adds in f64; a sum of f32 over a hundred numbers, in eight lanes
+/// or more, is of some 16 additions, which add errors of sqrt(16 / 3) = 2.3
+/// roundings to the one of its result.
+constexpr double kLooseness = 2 * 3.3;
+
+void expectWithin(const char *what, const Distances::Furthest &actual,
+                  const Distances::Furthest &rounding) {
+  EXPECT_LT(rounding.value, 0.2)
+      << what << ": nothing but rounding is compared";
+  EXPECT_LE(actual.value, kLooseness * rounding.value)
+      << what << ": " << actual.where << "; rounding alone: " << rounding.value
+      << ", " << rounding.where;
 }
 
 /// The batches that a program wants.
@@ -432,33 +460,61 @@ class Equivalence : public testing::TestWithParam<EquivalenceCase> {};
 
 } // namespace
 
+namespace {
+
+template <class Model>
+Record recordOf(Model &model, const Feed &feed, const data::Batch &unseen) {
+  Record record;
+  for (uint64_t step = 0; step < 3; ++step)
+    record.steps.push_back(
+        model.run(step, 0.01 * double(step + 1), feed.step(step)));
+  record.state = model.state();
+  record.evaluation = model.evaluate(unseen);
+  return record;
+}
+
+} // namespace
+
 TEST_P(Equivalence, TrainsAsTheReference) {
   const EquivalenceCase &choice = GetParam();
   std::string spec = specOf(choice);
   CompileChoice how{choice.overrides};
   program::Program program = compileProgram(spec, how);
   Feed feed(program);
+  data::Batch unseen = feed.batch(1000);
   CompiledModel compiled(std::move(program));
   ASSERT_TRUE(compiled.valid);
   ModelState first = compiled.state();
+  Record actual = recordOf(compiled, feed, unseen);
+  std::vector<float> labels = compiled.labels(unseen);
+  actual.labels.assign(labels.begin(), labels.end());
+
+  std::string text = compileXf(spec, how);
+  auto referenceOf = [&](xf::Rounding rounding, const ModelState &state) {
+    ReferenceModel reference(text, 77, rounding, state);
+    EXPECT_TRUE(reference.valid);
+    Record record = recordOf(reference, feed, unseen);
+    record.labels = reference.labels();
+    return record;
+  };
+  // What rounding does is told by several that round (CESTAC: Vignes, "Discrete
+  // stochastic arithmetic", 2004): where one row is sensitive and decides, the
+  // error of a single one may be small by chance.
+  Record exact = referenceOf(xf::Rounding::None, first);
+  Record rounded = referenceOf(xf::Rounding::All, first);
+  Distances rounding = distancesOf(rounded, exact, first, unseen);
+  for (unsigned seed : {1, 2})
+    rounding.add(
+        distancesOf(referenceOf(xf::Rounding::All, nudged(first, seed)), exact,
+                    first, unseen));
   bool narrow =
       std::string(choice.training).find("precision") != std::string::npos;
-  xf::Rounding rounding = narrow ? xf::Rounding::All : xf::Rounding::None;
-  ReferenceModel reference(compileXf(spec, how), 77, rounding, first);
-  ASSERT_TRUE(reference.valid);
-  for (uint64_t step = 0; step < 3; ++step) {
-    std::vector<data::Batch> batches = feed.step(step);
-    double rate = 0.01 * double(step + 1);
-    compareSteps(compiled.run(step, rate, batches),
-                 reference.run(step, rate, batches), choice.band,
-                 "step " + std::to_string(step));
-  }
-  compareStates(compiled.state(), reference.state(), first, choice.band.moved);
-  data::Batch unseen = feed.batch(1000);
-  expectNear(compiled.evaluate(unseen), reference.evaluate(unseen),
-             choice.band.loss, "evaluation");
-  compareLabels(compiled.labels(unseen), reference.labels(), unseen,
-                choice.band.loss);
+  Distances apart =
+      distancesOf(actual, narrow ? rounded : exact, first, unseen);
+  expectWithin("losses", apart.losses, rounding.losses);
+  expectWithin("norms", apart.norms, rounding.norms);
+  expectWithin("labels", apart.labels, rounding.labels);
+  expectWithin("tensors", apart.tensors, rounding.tensors);
 }
 
 static std::string nameOf(const testing::TestParamInfo<EquivalenceCase> &info) {
@@ -555,7 +611,9 @@ TEST_P(OneSequence, IsTheStepOfAnyMicrobatch) {
     EXPECT_EQ(one.losses.size(), sequences.size());
     EXPECT_NEAR(mean(one.losses), mean(all.losses), 1e-12 * mean(all.losses));
   }
-  compareStates(written.state(), sized.state(), first, 1e-9);
+  Distances apart;
+  addTensors(apart, written.state(), sized.state(), first);
+  EXPECT_LE(apart.tensors.value, 1e-9) << apart.tensors.where;
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, OneSequence, testing::ValuesIn(plainCases()),
