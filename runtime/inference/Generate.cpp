@@ -8,6 +8,8 @@
 
 #include "base/Format.h"
 #include "base/Sha256.h"
+#include "runtime/data/samples/BatchSource.h"
+#include "runtime/inference/PromptNeighbors.h"
 #include "runtime/program/Entries.h"
 
 #include <algorithm>
@@ -53,9 +55,6 @@ Status inference::checkRequest(const program::Program &program,
   if (program.training().has_classification())
     return invalidArgument("the model tells the class of a text, and writes "
                            "none");
-  if (program.training().has_retrieval())
-    return invalidArgument("the model attends to what was retrieved for a "
-                           "text, and nobody retrieves while one is written");
   HOCKET_RETURN_IF_ERROR(checkSampling(request.sampling));
   if (request.prompt.empty())
     return invalidArgument("the prompt has no token");
@@ -69,7 +68,11 @@ Status inference::checkRequest(const program::Program &program,
   if (encoder > 0 && request.tellsOfPrompt)
     return invalidArgument("the encoder reads the prompt, and nothing tells "
                            "how likely its tokens are");
+  if (program.training().has_prefix_lm() && request.tellsOfPrompt)
+    return invalidArgument("tokens of the prompt see those behind them, and "
+                           "nothing tells how likely they are");
   HOCKET_RETURN_IF_ERROR(checkImages(program, request.images, request.prompt));
+  HOCKET_RETURN_IF_ERROR(checkNeighbors(program, request.neighbors));
   return checkTokensOf(program, request.prompt, "the prompt");
 }
 
@@ -191,6 +194,33 @@ void Generator::fill(data::Batch &batch) const {
               batch.tokens.begin() + ptrdiff_t(job.row * length));
   if (model.program().training().has_images())
     fillImages(batch);
+  if (model.program().training().has_retrieval())
+    fillNeighbors(batch);
+  if (model.program().training().has_prefix_lm())
+    fillPrefixes(batch);
+}
+
+/// The same of every chunk.
+void Generator::fillNeighbors(data::Batch &batch) const {
+  uint64_t each = neighborTokensOf(model.program());
+  batch.neighbors.assign(rows * each, 0);
+  for (const Job &job : running) {
+    const std::vector<int32_t> &chunk = job.request.neighbors;
+    auto to = batch.neighbors.begin() + ptrdiff_t(job.row * each);
+    for (uint64_t i = 0; i < each; i += chunk.size())
+      to = std::ranges::copy(chunk, to).out;
+  }
+}
+
+/// A prompt is the prefix of what is written.
+void Generator::fillPrefixes(data::Batch &batch) const {
+  batch.keyCounts.assign(rows * length, 1);
+  for (const Job &job : running) {
+    std::vector<int32_t> counts;
+    data::addPrefixCounts(job.request.prompt.size(), length, counts);
+    std::ranges::copy(counts,
+                      batch.keyCounts.begin() + ptrdiff_t(job.row * length));
+  }
 }
 
 /// Rows without images have zeros, which stand nowhere.
@@ -444,6 +474,8 @@ StatusOr<GeneratedTexts> inference::generate(
     digest.update(request.prompt.data(), size * sizeof(int32_t));
     for (const TowerImage &image : request.images)
       digest.update(image->data(), image->size() * sizeof(float));
+    digest.update(request.neighbors.data(),
+                  request.neighbors.size() * sizeof(int32_t));
   }
   struct Answers {
     std::mutex mutex;

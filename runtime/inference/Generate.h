@@ -42,6 +42,8 @@ struct GenerateRequest {
   bool tellsOfPrompt = false;
   /// What the prompt's tokens of images stand for, in their order.
   std::vector<TowerImage> images = {};
+  /// What was retrieved for it (PromptNeighbors.h).
+  std::vector<int32_t> neighbors = {};
 };
 
 enum class Finish {
@@ -154,6 +156,8 @@ private:
   Status seeImages();
   uint64_t imageRowsOf(const Job &job) const;
   void fillImages(data::Batch &batch) const;
+  void fillNeighbors(data::Batch &batch) const;
+  void fillPrefixes(data::Batch &batch) const;
   void fill(data::Batch &batch) const;
   /// How many places more can be told of.
   uint64_t roomFor(const Pass &pass) const;

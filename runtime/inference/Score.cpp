@@ -305,9 +305,9 @@ static Status checkImageRequest(const program::Program &program,
 }
 
 /// Of a program that takes in what was retrieved.
-static Status checkNeighbors(const program::Program &program,
-                             const ScoreRequest &request,
-                             const std::string &name) {
+static Status checkNeighborRequest(const program::Program &program,
+                                   const ScoreRequest &request,
+                                   const std::string &name) {
   uint64_t taken = neighborTokensOf(program);
   if (request.neighbors.empty())
     return invalidArgument("the model attends to what was retrieved for a "
@@ -351,7 +351,7 @@ Status inference::checkRequests(const program::Program &program,
         continue;
     }
     if (program.training().has_retrieval())
-      HOCKET_RETURN_IF_ERROR(checkNeighbors(program, request, name));
+      HOCKET_RETURN_IF_ERROR(checkNeighborRequest(program, request, name));
     if (request.first < 1 || request.first >= request.tokens.size())
       return invalidArgument(name +
                              " asks about no token that has one before it");
@@ -381,7 +381,7 @@ StatusOr<std::vector<Scores>> inference::score(
     digest.update(&size, sizeof(size));
     digest.update(request.tokens.data(), size * sizeof(int32_t));
     for (const auto *list : {&request.labels, &request.types, &request.encoder,
-                             &request.imageRows})
+                             &request.imageRows, &request.neighbors})
       digest.update(list->data(), list->size() * sizeof(int32_t));
     digest.update(request.pixels.data(), request.pixels.size() * sizeof(float));
   }

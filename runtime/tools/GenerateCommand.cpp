@@ -12,6 +12,7 @@
 #include "base/json/JsonLines.h"
 #include "base/json/JsonObject.h"
 #include "runtime/inference/Generate.h"
+#include "runtime/inference/PromptNeighbors.h"
 #include "runtime/inference/Stops.h"
 #include "runtime/inference/TextStream.h"
 #include "runtime/serve/Completion.h"
@@ -45,15 +46,16 @@ struct GenerateArguments : ModelInput, WritingOptions {
   using ModelInput::ModelInput;
   std::string tokenizer, promptFile, output = "-";
   std::optional<std::string> prompt;
-  std::vector<std::string> images; ///< Of --prompt.
+  std::vector<std::string> images, retrieved; ///< Of --prompt.
   bool json = false;
 };
 
-/// Prompts, and what is known of them.
-struct Prompts {
-  std::vector<std::string> texts;
-  std::vector<std::string> places; ///< "prompts.jsonl:3", or "--prompt".
-  std::vector<std::vector<std::string>> images = {}; ///< Files of each.
+/// A text, and what comes with it.
+struct Prompt {
+  std::string text;
+  std::string place;                       ///< "prompts.jsonl:3", "--prompt"
+  std::vector<std::string> images = {};    ///< Files.
+  std::vector<std::string> retrieved = {}; ///< Texts.
 };
 
 } // namespace
@@ -62,28 +64,32 @@ struct Prompts {
 // Prompts
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// A text, and the files of the images that it has.
-struct Prompt {
-  std::string text;
-  std::vector<std::string> images;
-};
-} // namespace
+/// The texts of a field of a line: one, or a list of them.
+static StatusOr<std::vector<std::string>>
+textsOf(const json &object, const char *name, const char *what) {
+  std::vector<std::string> texts;
+  if (!object.contains(name))
+    return texts;
+  const json &named = object[name];
+  for (const json &each : named.is_array() ? named : json::array({named})) {
+    if (!each.is_string())
+      return invalidArgument(formatText("\"%s\" are %s", name, what));
+    texts.push_back(each.get<std::string>());
+  }
+  return texts;
+}
 
 /// Paths of "images" begin where the file lies that names them.
-static StatusOr<std::vector<std::string>>
-imagesOf(const json &object, const std::string &path, uint64_t number) {
-  std::vector<std::string> files;
-  if (!object.contains("images"))
-    return files;
-  const json &named = object["images"];
+static StatusOr<std::vector<std::string>> imagesOf(const json &object,
+                                                   const std::string &path) {
+  constexpr const char *what = "paths of files";
+  HOCKET_ASSIGN_OR_RETURN(std::vector<std::string> files,
+                          textsOf(object, "images", what));
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  for (const json &each : named.is_array() ? named : json::array({named})) {
-    if (!each.is_string() || each.get<std::string>().empty() ||
-        each.get<std::string>().find('\0') != std::string::npos)
-      return invalidArgument(path + formatText(":%llu", wide(number)) +
-                             ": \"images\" are paths of files");
-    files.push_back((folder / each.get<std::string>()).string());
+  for (std::string &file : files) {
+    if (file.empty() || file.find('\0') != std::string::npos)
+      return invalidArgument(formatText("\"images\" are %s", what));
+    file = (folder / file).string();
   }
   return files;
 }
@@ -91,20 +97,32 @@ imagesOf(const json &object, const std::string &path, uint64_t number) {
 /// A line of JSON has a "prompt" or a "text"; a line of any other file is one.
 static StatusOr<Prompt> promptOf(std::string_view line, bool isJson,
                                  const std::string &path, uint64_t number) {
-  if (!isJson)
-    return Prompt{std::string(line), {}};
+  Prompt prompt{"", path + formatText(":%llu", wide(number))};
+  if (!isJson) {
+    prompt.text = line;
+    return prompt;
+  }
   HOCKET_ASSIGN_OR_RETURN(json object, parseJsonObject(line, path, number));
-  HOCKET_ASSIGN_OR_RETURN(auto images, imagesOf(object, path, number));
+  auto images = imagesOf(object, path);
+  auto retrieved = textsOf(object, "retrieved", "texts");
+  for (const Status &status : {images.status(), retrieved.status()})
+    if (!status.ok())
+      return status.withContext(prompt.place);
+  prompt.images = std::move(*images);
+  prompt.retrieved = std::move(*retrieved);
   for (const char *name : {"prompt", "text"})
-    if (object.contains(name) && object[name].is_string())
-      return Prompt{object[name].get<std::string>(), std::move(images)};
-  return invalidArgument(path + formatText(":%llu", wide(number)) +
-                         ": no JSON object with a \"prompt\"");
+    if (object.contains(name) && object[name].is_string()) {
+      prompt.text = object[name].get<std::string>();
+      return prompt;
+    }
+  return invalidArgument(prompt.place + ": no JSON object with a \"prompt\"");
 }
 
-static StatusOr<Prompts> readPrompts(const GenerateArguments &arguments) {
+static StatusOr<std::vector<Prompt>>
+readPrompts(const GenerateArguments &arguments) {
   if (arguments.prompt)
-    return Prompts{{*arguments.prompt}, {"--prompt"}, {arguments.images}};
+    return std::vector<Prompt>{
+        {*arguments.prompt, "--prompt", arguments.images, arguments.retrieved}};
   tokenizer::SourceText file;
   if (arguments.promptFile == "-") {
     file.path = "standard input";
@@ -114,7 +132,7 @@ static StatusOr<Prompts> readPrompts(const GenerateArguments &arguments) {
                             tokenizer::SourceText::read(arguments.promptFile));
   }
   HOCKET_RETURN_IF_ERROR(file.checkUtf8());
-  Prompts prompts;
+  std::vector<Prompt> prompts;
   bool isJson = file.path.ends_with(".jsonl") || file.path.ends_with(".json");
   std::string_view rest = file.text;
   for (uint64_t number = 1; !rest.empty(); ++number) {
@@ -123,45 +141,50 @@ static StatusOr<Prompts> readPrompts(const GenerateArguments &arguments) {
       continue;
     HOCKET_ASSIGN_OR_RETURN(Prompt prompt,
                             promptOf(line, isJson, file.path, number));
-    prompts.texts.push_back(std::move(prompt.text));
-    prompts.images.push_back(std::move(prompt.images));
-    prompts.places.push_back(file.path + formatText(":%llu", wide(number)));
+    prompts.push_back(std::move(prompt));
   }
-  if (prompts.texts.empty())
+  if (prompts.empty())
     return invalidArgument(file.path + ": there is no prompt in it");
   return prompts;
 }
 
-/// Reads the images of a prompt, whose tokens there are as many of then.
-static Status addImages(const program::Program &program,
-                        const std::vector<std::string> &files,
-                        GenerateRequest &request) {
-  for (const std::string &file : files) {
+/// Reads the images of a prompt, whose tokens there are as many of then, and
+/// what was retrieved for it.
+static Status addWhatComesWith(const Prompt &prompt,
+                               const program::Program &program,
+                               const Tokenizer &tokenizer,
+                               GenerateRequest &request) {
+  for (const std::string &file : prompt.images) {
     HOCKET_ASSIGN_OR_RETURN(TowerImage image, readTowerImage(program, file));
     request.images.push_back(std::move(image));
   }
-  return expandImages(program, files.size(), request.prompt);
+  if (!prompt.retrieved.empty()) {
+    HOCKET_ASSIGN_OR_RETURN(request.neighbors,
+                            neighborsOf(program, tokenizer, prompt.retrieved));
+  }
+  return expandImages(program, prompt.images.size(), request.prompt);
 }
 
 static StatusOr<std::vector<GenerateRequest>>
-requestsOf(const GenerateArguments &arguments, const Prompts &prompts,
+requestsOf(const GenerateArguments &arguments,
+           const std::vector<Prompt> &prompts,
            const std::shared_ptr<const Tokenizer> &tokenizer,
            const program::Program &program) {
   std::vector<GenerateRequest> requests;
-  for (size_t i = 0; i < prompts.texts.size(); ++i) {
+  for (size_t i = 0; i < prompts.size(); ++i) {
     GenerateRequest &request = requests.emplace_back();
-    request.prompt = promptOf(program, *tokenizer, prompts.texts[i]);
+    request.prompt = promptOf(program, *tokenizer, prompts[i].text);
     request.tokens = arguments.tokens;
     request.stream = i;
     request.sampling = arguments.chosenSampling();
     request.ends =
         endsAt(tokenizer, request.prompt.empty() ? 0 : request.prompt.back(),
                arguments.stops, !arguments.ignoreEnd);
-    Status status = addImages(program, prompts.images[i], request);
+    Status status = addWhatComesWith(prompts[i], program, *tokenizer, request);
     if (status.ok())
       status = checkRequest(program, request);
     if (!status.ok())
-      return status.withContext(prompts.places[i]);
+      return status.withContext(prompts[i].place);
   }
   return requests;
 }
@@ -205,7 +228,7 @@ static Status run(GenerateArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(auto opened,
                           tokenizer::openTokenizer(arguments.tokenizer));
   std::shared_ptr<const Tokenizer> tokenizer = std::move(opened);
-  HOCKET_ASSIGN_OR_RETURN(Prompts prompts, readPrompts(arguments));
+  HOCKET_ASSIGN_OR_RETURN(std::vector<Prompt> prompts, readPrompts(arguments));
   HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   if (model->isFirst())
     HOCKET_RETURN_IF_ERROR(checkFiles(arguments));
@@ -219,7 +242,7 @@ static Status run(GenerateArguments &arguments) {
   if (isLive)
     listener = [&, begun = false](uint64_t, const PlacedToken &token) mutable {
       if (!std::exchange(begun, true))
-        std::cout << prompts.texts.front();
+        std::cout << prompts.front().text;
       std::cout << live.add(token.token) << std::flush;
     };
   auto shared =
@@ -231,7 +254,7 @@ static Status run(GenerateArguments &arguments) {
     return okStatus();
   if (isLive) {
     if (texts->texts.front().tokens.empty())
-      std::cout << prompts.texts.front();
+      std::cout << prompts.front().text;
     std::cout << live.finish() << std::endl;
     model->print(rateText(*texts));
     return okStatus();
@@ -240,7 +263,7 @@ static Status run(GenerateArguments &arguments) {
   for (size_t i = 0; i < texts->texts.size(); ++i) {
     const GeneratedText &text = texts->texts[i];
     lines +=
-        toJsonText(jsonOf(prompts.texts[i], text,
+        toJsonText(jsonOf(prompts[i].text, text,
                           textBeforeStop(*tokenizer, (*shared)[i].prompt.back(),
                                          text.tokens, arguments.stops))) +
         "\n";
@@ -337,14 +360,23 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
   CLI::Option *prompts =
       command->add_option("--prompts", arguments->promptFile,
                           "Prompts, one per line: JSON objects with a "
-                          "\"prompt\", and \"images\" if it has any "
-                          "(.jsonl), or plain text; -: standard input");
+                          "\"prompt\", and \"images\" or \"retrieved\" if it "
+                          "has any (.jsonl), or plain text; -: standard input");
   prompts->type_name("FILE")->excludes(prompt);
   wantPath(command->add_option(
                "--image", arguments->images,
                "An image (PNG or JPEG) of --prompt, one for each <image> in "
                "it, in their order"))
       ->type_name("FILE")
+      ->needs(prompt)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  wantText(command->add_option(
+               "--retrieved", arguments->retrieved,
+               "A text that was retrieved for --prompt, which a model with "
+               "model.retrieval attends to in every chunk; up to as many as "
+               "its neighbors"))
+      ->type_name("TEXT")
       ->needs(prompt)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -165,6 +165,32 @@ TEST_F(GeneratedPlans, WriteBesideTraining) {
     expectSameText(texts[i], expected[i]);
 }
 
+/// What scoring says of the tokens of `texts`. Each of `chunks` chunks has the
+/// neighbours of its request.
+std::vector<std::vector<float>>
+scoresOf(const SharedProgram &program,
+         const std::vector<GenerateRequest> &requests,
+         const std::vector<GeneratedText> &texts, size_t chunks = 0) {
+  auto scored = std::make_shared<std::vector<ScoreRequest>>();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    ScoreRequest &request = scored->emplace_back();
+    request.tokens = requests[i].prompt;
+    request.first = request.tokens.size();
+    request.tokens.insert(request.tokens.end(), texts[i].tokens.begin(),
+                          texts[i].tokens.end());
+    for (size_t chunk = 0; chunk < chunks; ++chunk)
+      request.neighbors.insert(request.neighbors.end(),
+                               requests[i].neighbors.begin(),
+                               requests[i].neighbors.end());
+  }
+  auto scores = score(program, scored, {});
+  EXPECT_TRUE(scores.ok()) << scores.status().message();
+  std::vector<std::vector<float>> result(requests.size());
+  for (size_t i = 0; scores.ok() && i < result.size(); ++i)
+    result[i] = (*scores)[i].logProbabilities;
+  return result;
+}
+
 /// Also under a plan, and where a sequence is full.
 TEST_F(GeneratedPlans, GiveEachTokenItsScore) {
   for (const char *mesh : {"", "tp=2,pp=2"})
@@ -175,24 +201,61 @@ TEST_F(GeneratedPlans, GiveEachTokenItsScore) {
       for (GenerateRequest &request : requests)
         request.tokens = 5;
       auto texts = textsOf(program, requests);
-      auto scored = std::make_shared<std::vector<ScoreRequest>>();
+      auto scores = scoresOf(program, requests, texts);
       for (size_t i = 0; i < requests.size(); ++i) {
-        ScoreRequest &request = scored->emplace_back();
-        request.tokens = requests[i].prompt;
-        request.first = request.tokens.size();
-        request.tokens.insert(request.tokens.end(), texts[i].tokens.begin(),
-                              texts[i].tokens.end());
-        bool isFull = request.tokens.size() == length + 1;
+        bool isFull =
+            requests[i].prompt.size() + texts[i].tokens.size() == length + 1;
         EXPECT_EQ(texts[i].finish, isFull && texts[i].tokens.size() < 5
                                        ? Finish::Full
                                        : Finish::Length);
         EXPECT_TRUE(isFull || texts[i].tokens.size() == 5);
+        EXPECT_EQ(texts[i].logProbabilities, scores[i]);
       }
-      auto scores = score(program, scored, {});
-      ASSERT_TRUE(scores.ok()) << scores.status().message();
-      for (size_t i = 0; i < requests.size(); ++i)
-        EXPECT_EQ(texts[i].logProbabilities, (*scores)[i].logProbabilities);
     }
+}
+
+/// A prompt is the prefix of what is written, and what was retrieved for it is
+/// every chunk's: under any plan, beside other prompts.
+TEST_F(GeneratedPlans, WriteBehindPrefixesAndNeighbors) {
+  for (const ModelRow *model : {&prefixed, &retrieving}) {
+    size_t chunks = model == &retrieving ? length / 4 : 0;
+    std::vector<GenerateRequest> requests = raggedRequests(0.8);
+    for (size_t i = 0; i < requests.size(); ++i) {
+      requests[i].tokens = 2 + i % 3;
+      for (size_t j = 0; chunks > 0 && j < 2 * 6; ++j)
+        requests[i].neighbors.push_back(int32_t((i * 7 + j * 5) % vocabulary));
+    }
+    std::vector<GeneratedText> one;
+    for (const char *mesh : {"", "tp=2,dp=2", "pp=2", "cp=2"}) {
+      SCOPED_TRACE(std::string(model->name) + mesh);
+      SharedProgram program =
+          compile(*model, {"Plan", mesh, 2}, "precision: FP32");
+      auto texts = textsOf(program, requests);
+      if (one.empty())
+        one = texts;
+      auto scores = scoresOf(program, requests, texts, chunks);
+      for (size_t i = 0; i < requests.size(); ++i) {
+        EXPECT_EQ(texts[i].tokens, one[i].tokens);
+        EXPECT_EQ(texts[i].tokens.size(), requests[i].tokens);
+        EXPECT_EQ(texts[i].logProbabilities, scores[i]);
+      }
+    }
+    // Other neighbours, or the first token alone as the prefix, give other
+    // texts: the last prompt has two chunks.
+    SharedProgram program = compile(*model, {"Plan", "", 2}, "precision: FP32");
+    GenerateRequest &last = requests.back();
+    ASSERT_GE(last.prompt.size(), 6u);
+    auto same = scoresOf(program, requests, one, chunks);
+    if (chunks > 0) {
+      last.neighbors.front() += 1;
+    } else {
+      one.back().tokens.insert(one.back().tokens.begin(),
+                               last.prompt.begin() + 1, last.prompt.end());
+      last.prompt.resize(1);
+    }
+    EXPECT_NE(scoresOf(program, requests, one, chunks).back().back(),
+              same.back().back());
+  }
 }
 
 /// Two stacks: each token has the score that a program gives it whose encoder
@@ -454,6 +517,30 @@ TEST(GenerateRequests, AreChecked) {
   EXPECT_EQ(fault({1}), "the model tells masked tokens of whole texts, and "
                         "writes none after another");
   program.mutable_training()->clear_masked_lm();
+  GenerateRequest asking{{1, 2}, 1, 0, {}, {}};
+  asking.neighbors = {4, 5, 6};
+  EXPECT_EQ(checkRequest(program, asking).message(),
+            "the model attends to no retrieved texts");
+  auto &retrieval = *program.mutable_training()->mutable_retrieval();
+  retrieval.set_chunk_length(2);
+  retrieval.set_neighbors(2);
+  retrieval.set_retrieved_length(3);
+  EXPECT_THAT(checkRequest(program, asking).message(),
+              testing::HasSubstr("have 3 tokens, the model takes 6"));
+  asking.neighbors = {4, 5, 6, 7, 8, 10};
+  EXPECT_THAT(checkRequest(program, asking).message(),
+              testing::StartsWith("a retrieved text has the token 10"));
+  asking.neighbors.back() = 9;
+  EXPECT_EQ(checkRequest(program, asking).message(), "");
+  EXPECT_THAT(fault({1, 2}), testing::HasSubstr("and there are none"));
+  program.mutable_training()->clear_retrieval();
+  program.mutable_training()->mutable_prefix_lm();
+  EXPECT_EQ(fault({1, 2}), "");
+  asking.neighbors.clear();
+  asking.tellsOfPrompt = true;
+  EXPECT_THAT(checkRequest(program, asking).message(),
+              testing::StartsWith("tokens of the prompt see those behind"));
+  program.mutable_training()->clear_prefix_lm();
   program.mutable_training()
       ->mutable_span_corruption()
       ->set_encoder_sequence_length(6);

@@ -109,6 +109,36 @@ class RetroTest(unittest.TestCase):
         self.assertLess(losses[-1], 0.75 * losses[0])
         self.assertTrue(any("valid_loss" in row for row in rows))
         self.assertRegex(told["eval loss"], r"perplexity")
+        self.assertRegex(told["generate --load"], "^The [a-z ]*river")
+        self.write_about()
+
+    def write_about(self):
+        """Texts that were retrieved are attended to, and what is no such is refused."""
+        question = {"prompt": "The river"}
+        found = ["Old stone bridges burn.", "The lamps runs until dawn."]
+        lines = [question | {"retrieved": found}, question | {"retrieved": found[0]},
+                 question | {"retrieved": [found[0], ""]}]  # fmt: skip
+        write = ("generate", "--load", "run", "--tokenizer", "gpt2", "--greedy", "--tokens", "40")
+        (self.folder / "asked.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        said = self.run_words(*write, "--prompts", "asked.jsonl")
+        both, one, same = (json.loads(line) for line in said.splitlines())
+        self.assertEqual(one["log_probabilities"], same["log_probabilities"])
+        self.assertNotEqual(both["log_probabilities"], one["log_probabilities"])
+        for line, message in (
+            (question, "and there are none"),
+            (question | {"retrieved": found + [""]}, "there are 3 retrieved texts"),
+            (question | {"retrieved": [" ".join(found) * 9]}, "the model takes 32"),
+            (question | {"retrieved": [3]}, '"retrieved" are texts'),
+        ):
+            (self.folder / "asked.jsonl").write_text(json.dumps(line))
+            done = subprocess.run(
+                [BUILD / "bin/hocket", *write, "--prompts", "asked.jsonl", "-o", "out.jsonl"],
+                capture_output=True, text=True, check=False, cwd=self.folder,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("asked.jsonl:1: ", done.stderr)
+            self.assertIn(message, done.stderr)
+            self.assertFalse((self.folder / "out.jsonl").exists())
 
     def test_plans_of_the_full_model(self):
         """The flags of the page, each of which compiles, and the plan that is found."""
