@@ -105,15 +105,31 @@ private:
     if (strategy == dist::ContextStrategy::AllToAll || dropsByOrder() ||
         hasTwoSequences() || stateGroups() > 0)
       return;
+    llvm::DenseSet<Operation *> unshared = layersOfSequences();
     int64_t parts = 2 * ranks, whole = 0;
     getOperation().walk([&](xf::AttentionOp op) {
-      whole = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(1);
+      if (!unshared.contains(op->getParentOfType<func::FuncOp>()))
+        whole = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(1);
     });
     if (whole % parts != 0 || whole == 0)
       return;
     int64_t longest = whole / parts;
     int64_t rounds = hasDocuments() ? dist::roundsOf(longest, leastPart) : 1;
-    balance(whole, longest / rounds, rounds, meshOp);
+    balance(longest / rounds, rounds, unshared, meshOp);
+  }
+
+  /// The layers, forward and backward, whose streams are shared out by
+  /// sequences alone: those that see images.
+  llvm::DenseSet<Operation *> layersOfSequences() {
+    llvm::DenseSet<Operation *> layers;
+    for (auto layer : getOperation().getOps<func::FuncOp>()) {
+      if (layer.getNumArguments() == 0 || !xf::isStreamOfSequences(layer, 0))
+        continue;
+      layers.insert(layer);
+      if (auto name = layer->getAttrOfType<FlatSymbolRefAttr>("xf.backward"))
+        layers.insert(getOperation().lookupSymbol(name.getValue()));
+    }
+    return layers;
   }
 
   /// Whether there is another sequence too, of a length of its own: that of an
@@ -151,7 +167,8 @@ private:
   /// gets a part from the beginning and one as far from the end. All that goes
   /// by position is told, and so are the host and what draws random numbers,
   /// which the mesh tells.
-  void balance(int64_t whole, int64_t part, int64_t rounds,
+  void balance(int64_t part, int64_t rounds,
+               const llvm::DenseSet<Operation *> &unshared,
                dist::MeshOp meshOp) {
     Builder builder(&getContext());
     IntegerAttr rows = builder.getI64IntegerAttr(part),
@@ -164,10 +181,9 @@ private:
       if (rounds > 1)
         positioned.setRoundsAttr(number);
     };
-    // Nobody shares the rows of images.
     auto placeShared = [&](auto attention) {
-      auto query = cast<RankedTensorType>(attention.getQuery().getType());
-      if (query.getDimSize(1) == whole)
+      if (!unshared.contains(
+              attention->template getParentOfType<func::FuncOp>()))
         place(attention);
     };
     getOperation().walk([&](Operation *op) {
