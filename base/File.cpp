@@ -25,9 +25,10 @@ std::string hocket::errnoMessage(int error) {
   return std::generic_category().message(error);
 }
 
-static Status fileError(const std::string &path, const char *action,
-                        int error) {
-  std::string text = path + ": cannot " + action + ": " + errnoMessage(error);
+Status hocket::fileError(const std::string &path, std::string_view action,
+                         int error) {
+  std::string text =
+      path + ": cannot " + std::string(action) + ": " + errnoMessage(error);
   switch (error) {
   case ENOENT:
     return notFound(text);
@@ -289,8 +290,7 @@ Status RandomAccessFile::read(uint64_t offset, void *out, size_t size) const {
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
-      return fileError(filePath,
-                       ("read byte " + std::to_string(offset)).c_str(), errno);
+      return fileError(filePath, "read byte " + std::to_string(offset), errno);
     if (got == 0)
       return cutShort(offset);
     bytes += got, offset += uint64_t(got), size -= size_t(got);

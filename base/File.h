@@ -45,6 +45,11 @@ filesBelow(const std::string &folder,
 /// The message of an errno value, e.g. "No such file or directory".
 std::string errnoMessage(int error);
 
+/// Of a call that has failed with an errno value: "PATH: cannot ACTION: why".
+/// NotFound if there is no such file, ResourceExhausted on a full disk,
+/// InvalidArgument where another path would do, else Unavailable.
+Status fileError(const std::string &path, std::string_view action, int error);
+
 /// A file that takes the name `path` only when it is complete: bytes go to a
 /// temporary file beside it (TemporaryName.h), commit() syncs that and renames
 /// it. Destroyed before commit(), it removes the temporary file.

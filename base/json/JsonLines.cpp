@@ -25,9 +25,7 @@ std::string hocket::toJsonText(const nlohmann::ordered_json &value,
 }
 
 static Status cannotWrite(const std::string &path, int error) {
-  std::string text = path + ": cannot write the log: " + errnoMessage(error);
-  return error == ENOSPC || error == EDQUOT ? resourceExhausted(text)
-                                            : invalidArgument(text);
+  return fileError(path, "write the log", error);
 }
 
 /// Ends the file with a whole line. What a killed process left of one is cut

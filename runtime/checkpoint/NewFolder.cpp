@@ -23,20 +23,13 @@ using namespace hocket;
 using namespace hocket::checkpoint;
 namespace fs = std::filesystem;
 
-static Status folderError(const std::string &path, const char *action,
-                          int error) {
-  std::string text = path + ": cannot " + action + ": " + errnoMessage(error);
-  return error == ENOSPC || error == EDQUOT ? resourceExhausted(text)
-                                            : invalidArgument(text);
-}
-
 static Status syncFolder(const std::string &path) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)
-    return folderError(path, "open", errno);
+    return fileError(path, "open", errno);
   int error = ::fsync(descriptor) ? errno : 0;
   ::close(descriptor);
-  return error ? folderError(path, "sync", error) : okStatus();
+  return error ? fileError(path, "sync", error) : okStatus();
 }
 
 StatusOr<NewFolder> NewFolder::create(const std::string &path) {
@@ -48,7 +41,7 @@ StatusOr<NewFolder> NewFolder::create(const std::string &path) {
     if (::mkdir(name.c_str(), 0777)) {
       if (errno == EEXIST)
         continue;
-      return folderError(path, "create", errno);
+      return fileError(path, "create", errno);
     }
     folder.lock = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int error = folder.lock < 0 ? errno : 0;
@@ -59,9 +52,9 @@ StatusOr<NewFolder> NewFolder::create(const std::string &path) {
     folder.unlock();
     ::rmdir(name.c_str());
     if (error && error != ENOENT)
-      return folderError(path, "create", error);
+      return fileError(path, "create", error);
   }
-  return folderError(path, "create", EEXIST);
+  return fileError(path, "create", EEXIST);
 }
 
 NewFolder::NewFolder(NewFolder &&other) noexcept
@@ -95,7 +88,7 @@ Status NewFolder::commit() {
     int error = errno;
     if (moved)
       ::rename(old.c_str(), to);
-    return folderError(path, "create", error);
+    return fileError(path, "create", error);
   }
   temporary = moved ? old : "";
   keepFilesOfOthers();

@@ -54,7 +54,7 @@ StatusOr<FolderLock> FolderLock::take(const std::string &dir) {
     int descriptor =
         ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (descriptor < 0)
-      return invalidArgument(path + ": cannot create: " + errnoMessage(errno));
+      return fileError(path, "create", errno);
     FolderLock lock(path, descriptor);
     int failed = 0;
     while ((failed = ::flock(descriptor, LOCK_EX | LOCK_NB)) && errno == EINTR)

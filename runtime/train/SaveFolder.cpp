@@ -40,12 +40,7 @@ Status hocket::probeFolder(const std::string &dir) {
     ::close(descriptor);
     ::unlink(path.c_str());
   }
-  if (!error)
-    return okStatus();
-  std::string text =
-      dir + ": checkpoints cannot be written here: " + errnoMessage(error);
-  return error == ENOSPC || error == EDQUOT ? resourceExhausted(text)
-                                            : invalidArgument(text);
+  return error ? fileError(dir, "write checkpoints here", error) : okStatus();
 }
 
 /// `path` and the folders around it that do not exist, outermost first.

@@ -116,13 +116,6 @@ Status RowFile::read(uint64_t first, uint64_t count, void *out) const {
 
 static std::string partOf(const std::string &path) { return path + ".part"; }
 
-static Status fileError(const std::string &path, const char *what) {
-  int error = errno;
-  std::string text = path + ": cannot " + what + ": " + errnoMessage(error);
-  return error == ENOSPC || error == EDQUOT ? resourceExhausted(text)
-                                            : invalidArgument(text);
-}
-
 /// A table that has all its rows becomes the beginning of a longer one.
 static Status continueWhole(const std::string &path, const RowFileHead &head) {
   std::error_code error;
@@ -154,7 +147,7 @@ StatusOr<RowFileWriter> RowFileWriter::open(const std::string &path,
   std::string part = partOf(path);
   int descriptor = ::open(part.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
   if (descriptor < 0)
-    return fileError(part, "be opened");
+    return fileError(part, "open", errno);
   RowFileWriter writer(path, descriptor, head);
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return failedPrecondition(part + ": another process is writing it");
@@ -212,10 +205,10 @@ Status RowFileWriter::takeWhatIsThere() {
     content.resize(end % pageContent);
     if (::pread(descriptor, content.data(), content.size(),
                 off_t(page * pageBytes)) != ssize_t(content.size()))
-      return fileError(partOf(path), "be read");
+      return fileError(partOf(path), "read", errno);
   }
   if (::ftruncate(descriptor, off_t(page * pageBytes)) != 0)
-    return fileError(partOf(path), "be written");
+    return fileError(partOf(path), "write", errno);
   return writeHead();
 }
 
@@ -230,7 +223,7 @@ Status RowFileWriter::writeHead() {
   std::array<uint8_t, pageBytes> first;
   if (::pread(descriptor, first.data(), first.size(), 0) !=
       ssize_t(first.size()))
-    return fileError(partOf(path), "be read");
+    return fileError(partOf(path), "read", errno);
   std::memcpy(first.data(), bytes.data(), bytes.size());
   first = makePage(0, first.data(), pageContent);
   return writePages(
@@ -244,7 +237,7 @@ Status RowFileWriter::writePages(uint64_t first, const std::string &pages) {
     if (wrote < 0 && errno == EINTR)
       continue;
     if (wrote <= 0)
-      return fileError(partOf(path), "be written");
+      return fileError(partOf(path), "write", errno);
     at += size_t(wrote);
   }
   return okStatus();
@@ -276,9 +269,9 @@ Status RowFileWriter::commit() {
         page, {reinterpret_cast<const char *>(last.data()), last.size()}));
   }
   if (::fsync(descriptor) != 0)
-    return fileError(partOf(path), "be written");
+    return fileError(partOf(path), "write", errno);
   if (::rename(partOf(path).c_str(), path.c_str()) != 0)
-    return fileError(path, "be replaced");
+    return fileError(path, "replace", errno);
   ::close(std::exchange(descriptor, -1));
   return okStatus();
 }

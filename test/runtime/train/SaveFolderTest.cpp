@@ -83,7 +83,7 @@ TEST_F(SaveFolderTest, CannotBeWhereNothingCanBeWritten) {
   wrong.dir = "/proc/hocket";
   EXPECT_THAT(refusal(wrong), HasSubstr("/proc/hocket"));
   EXPECT_THAT(probeFolder("/proc").message(),
-              HasSubstr("/proc: checkpoints cannot be written here: "));
+              HasSubstr("/proc: cannot write checkpoints here: "));
   save(1);
   wrong.dir = run + "/iter_0000001";
   EXPECT_THAT(refusal(wrong), HasSubstr("is itself a checkpoint"));
