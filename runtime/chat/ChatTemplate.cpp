@@ -34,14 +34,40 @@ StatusOr<ChatTemplate> ChatTemplate::parse(const std::string &source,
   return made;
 }
 
-StatusOr<Rendered> ChatTemplate::render(const Value &messages,
-                                        bool prompts) const {
-  Members globals = tokens;
+std::optional<std::string> ChatTemplate::token(std::string_view name) const {
+  for (const auto &[known, value] : tokens)
+    if (known == name && value.isString())
+      return value.string();
+  return std::nullopt;
+}
+
+StatusOr<Rendered> ChatTemplate::render(const Value &messages, bool prompts,
+                                        const Members &more) const {
+  // The first of a name is found.
+  Members globals = more;
+  globals.insert(globals.end(), tokens.begin(), tokens.end());
   globals.emplace_back("messages", messages);
   globals.emplace_back("add_generation_prompt", Value(prompts));
   globals.emplace_back("tools", Value());
   globals.emplace_back("documents", Value());
   return Renderer(file, std::move(globals)).run(*body);
+}
+
+ContentForms ChatTemplate::contentForms() const {
+  const std::string said = "what a person says";
+  auto prints = [&](const Value &content) {
+    Value message = Value::dict({{"role", "user"}, {"content", content}});
+    StatusOr<Rendered> rendered = render(Value::list({message}), true);
+    // Of parts that it does not look into it prints the dicts.
+    return rendered.ok() && rendered->text.find(said) != std::string::npos &&
+           rendered->text.find("'text'") == std::string::npos &&
+           rendered->text.find("\"text\"") == std::string::npos;
+  };
+  ContentForms forms;
+  forms.parts =
+      prints(Value::list({Value::dict({{"type", "text"}, {"text", said}})}));
+  forms.texts = !forms.parts || prints(said);
+  return forms;
 }
 
 static bool isAnswer(const Value &message) {

@@ -22,7 +22,9 @@
 #include "runtime/chat/Render.h"
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hocket::chat {
@@ -31,6 +33,14 @@ namespace hocket::chat {
 struct Conversation {
   std::string text;
   std::vector<ByteRange> answers;
+};
+
+/// A message's "content" is a text, or a list of parts, {"type": "text",
+/// "text":
+/// ...} and {"type": "image"}. A template may take either or both. One that
+/// takes neither by itself wants other messages, and is given texts.
+struct ContentForms {
+  bool texts = true, parts = false;
 };
 
 /// Immutable: any number of threads may use one.
@@ -45,9 +55,17 @@ public:
   /// Whether the template says itself what is learned.
   bool marksAnswers() const { return isMarked; }
 
+  /// The text of a token such as "bos_token"; nullopt where it has none.
+  std::optional<std::string> token(std::string_view name) const;
+
   /// What apply_chat_template(messages, tokenize=False) makes of a list of
-  /// dicts; with `prompts`, add_generation_prompt=True.
-  StatusOr<Rendered> render(const Value &messages, bool prompts) const;
+  /// dicts; with `prompts`, add_generation_prompt=True. `more` are variables
+  /// beside: its keyword arguments.
+  StatusOr<Rendered> render(const Value &messages, bool prompts,
+                            const Members &more = {}) const;
+
+  /// What it takes as a message's content, found by rendering one.
+  ContentForms contentForms() const;
 
   /// The same, with what is learned of it. InvalidArgument where that cannot be
   /// told: without {% generation %} the text of the first messages has to be
@@ -66,11 +84,16 @@ private:
 };
 
 /// The template of a model's folder: chat_template.jinja, or the one that
-/// tokenizer_config.json has under "chat_template"; the tokens are those of
-/// tokenizer_config.json. `path` is the folder, a file in it, or, where it ends
-/// in .jinja, the template itself beside the tokens of `folder`.
+/// chat_template.json or tokenizer_config.json has under "chat_template"; the
+/// tokens are those of tokenizer_config.json. `folder` is the folder or a file
+/// in it; `path`, if not empty, the template itself. NotFound if there is none.
 StatusOr<ChatTemplate> openChatTemplate(const std::string &folder,
                                         const std::string &path = "");
+
+/// The tokens at which the model of a folder, or of that of a file, ends what
+/// it writes: "eos_token_id" of generation_config.json, a number or a list.
+/// None where there is no such file.
+StatusOr<std::vector<int32_t>> readEndTokens(const std::string &folder);
 
 } // namespace hocket::chat
 

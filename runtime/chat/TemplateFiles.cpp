@@ -10,6 +10,7 @@
 #include "base/json/JsonObject.h"
 
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 using namespace hocket;
@@ -66,16 +67,20 @@ static std::string folderOf(const std::string &path) {
   return parent.empty() ? "." : parent;
 }
 
+/// The object in a file of `dir`; an empty one where there is none.
+static StatusOr<json> readObject(const std::string &dir,
+                                 const std::string &path) {
+  if (dir.empty() || !exists(path))
+    return json::object();
+  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(path, mostFileBytes));
+  return parseJsonObject(text, path, 1);
+}
+
 StatusOr<ChatTemplate> chat::openChatTemplate(const std::string &folder,
                                               const std::string &path) {
   std::string dir = folderOf(folder);
   std::string configPath = dir + "/tokenizer_config.json";
-  json config = json::object();
-  if (!dir.empty() && exists(configPath)) {
-    HOCKET_ASSIGN_OR_RETURN(std::string text,
-                            readFile(configPath, mostFileBytes));
-    HOCKET_ASSIGN_OR_RETURN(config, parseJsonObject(text, configPath, 1));
-  }
+  HOCKET_ASSIGN_OR_RETURN(json config, readObject(dir, configPath));
   std::string file = path;
   if (file.empty() && !dir.empty() && exists(dir + "/chat_template.jinja"))
     file = dir + "/chat_template.jinja";
@@ -83,13 +88,36 @@ StatusOr<ChatTemplate> chat::openChatTemplate(const std::string &folder,
     HOCKET_ASSIGN_OR_RETURN(std::string source, readFile(file, mostFileBytes));
     return ChatTemplate::parse(source, file, tokensOf(config));
   }
-  std::string source = templateOf(config);
+  std::string jsonPath = dir + "/chat_template.json"; // Of a processor.
+  HOCKET_ASSIGN_OR_RETURN(json own, readObject(dir, jsonPath));
+  std::string source = templateOf(own);
+  if (source.empty()) {
+    jsonPath = configPath;
+    source = templateOf(config);
+  }
   if (source.empty())
-    return invalidArgument(folder + ": has no chat template: neither "
-                                    "chat_template.jinja nor a "
-                                    "\"chat_template\" in "
-                                    "tokenizer_config.json; name one with "
-                                    "--chat-template");
-  return ChatTemplate::parse(source, configPath + ": chat_template",
+    return notFound(folder +
+                    ": has no chat template: neither chat_template.jinja nor a "
+                    "\"chat_template\" in chat_template.json or "
+                    "tokenizer_config.json; name one with --chat-template");
+  return ChatTemplate::parse(source, jsonPath + ": chat_template",
                              tokensOf(config));
+}
+
+StatusOr<std::vector<int32_t>> chat::readEndTokens(const std::string &folder) {
+  std::string dir = folderOf(folder);
+  std::string path = dir + "/generation_config.json";
+  HOCKET_ASSIGN_OR_RETURN(json config, readObject(dir, path));
+  std::vector<int32_t> tokens;
+  auto found = config.find("eos_token_id");
+  if (found == config.end() || found->is_null())
+    return tokens;
+  for (const json &each : found->is_array() ? *found : json::array({*found})) {
+    if (!each.is_number_unsigned() ||
+        each.get<uint64_t>() > std::numeric_limits<int32_t>::max())
+      return invalidArgument(path + ": \"eos_token_id\" is a token's number or "
+                                    "a list of such");
+    tokens.push_back(each.get<int32_t>());
+  }
+  return tokens;
 }

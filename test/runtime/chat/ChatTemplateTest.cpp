@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -218,6 +219,78 @@ TEST(ChatTemplate, HostileOnesEnd) {
                      "{% endfor %}");
   ASSERT_TRUE(grows.ok());
   EXPECT_FALSE(grows->render(twoMessages(), false).ok());
+}
+
+/// Texts, parts, or either.
+TEST(ChatTemplate, ContentForms) {
+  auto formsOf = [](const std::string &source) {
+    auto parsed = parse(source);
+    EXPECT_TRUE(parsed.ok()) << source;
+    ContentForms forms = parsed->contentForms();
+    return std::pair(forms.texts, forms.parts);
+  };
+  const std::string each = "{% for m in messages %}", end = "{% endfor %}";
+  const std::string parts = "{% for p in m.content %}{{ p.text }}{% endfor %}";
+  EXPECT_EQ(formsOf(each + "{{ m.content }}" + end), std::pair(true, false));
+  EXPECT_EQ(formsOf(each + "{{ m.content | tojson }}" + end),
+            std::pair(true, false));
+  EXPECT_EQ(formsOf(each + "{{ m.content + eos_token }}" + end),
+            std::pair(true, false));
+  EXPECT_EQ(formsOf(each + parts + end), std::pair(false, true));
+  EXPECT_EQ(formsOf(each +
+                    "{{ m.content if m.content is string else "
+                    "m.content[0].text }}" +
+                    end),
+            std::pair(true, true));
+  // One that wants other messages.
+  EXPECT_EQ(formsOf("{{ raise_exception('no') }}"), std::pair(true, false));
+  for (const char *path :
+       {"chatml.jinja", "headers.jinja", "instructions.jinja"})
+    EXPECT_TRUE(formsOf(textOf("templates/" + std::string(path))).first)
+        << path;
+}
+
+/// What a model's folder has beside the tokenizer.
+TEST(ChatTemplate, FilesOfAFolder) {
+  std::string dir = testing::TempDir() + "chat-test-folder";
+  std::filesystem::remove_all(dir);
+  std::filesystem::create_directory(dir);
+  auto write = [&](const std::string &name, const std::string &text) {
+    std::ofstream(dir + "/" + name) << text;
+  };
+  EXPECT_EQ(openChatTemplate(dir).status().code(), StatusCode::NotFound);
+  write("tokenizer_config.json",
+        R"({"eos_token": {"content": "</s>"}, "chat_template": "config"})");
+  auto rendered = [&](const std::string &path = "") {
+    auto opened = openChatTemplate(dir, path);
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    EXPECT_EQ(opened->token("eos_token"), "</s>");
+    EXPECT_EQ(opened->token("bos_token"), std::nullopt);
+    return opened->render(twoMessages(), false)->text;
+  };
+  EXPECT_EQ(rendered(), "config");
+  write("chat_template.json", R"({"chat_template": "processor"})");
+  EXPECT_EQ(rendered(), "processor");
+  write("chat_template.jinja", "file");
+  EXPECT_EQ(rendered(), "file");
+  write("other", "other");
+  EXPECT_EQ(rendered(dir + "/other"), "other");
+  EXPECT_EQ(openChatTemplate(dir, dir + "/none").status().code(),
+            StatusCode::NotFound);
+
+  using Tokens = std::vector<int32_t>;
+  EXPECT_EQ(*readEndTokens(dir), Tokens());
+  EXPECT_EQ(*readEndTokens("byte"), Tokens());
+  write("generation_config.json", R"({"eos_token_id": 3})");
+  EXPECT_EQ(*readEndTokens(dir), Tokens({3}));
+  write("generation_config.json", R"({"eos_token_id": [3, 5]})");
+  EXPECT_EQ(*readEndTokens(dir + "/other"), Tokens({3, 5}));
+  for (const char *wrong : {"-1", "\"a\"", "[1.5]", "4294967296", "{}"}) {
+    write("generation_config.json",
+          std::string("{\"eos_token_id\": ") + wrong + "}");
+    EXPECT_EQ(readEndTokens(dir).status().code(), StatusCode::InvalidArgument)
+        << wrong;
+  }
 }
 
 } // namespace
