@@ -6,20 +6,15 @@ import contextlib
 import http.client
 import json
 import math
-import os
 import pathlib
-import pty
-import re
-import select
-import signal
 import socket
-import subprocess
 import tempfile
 import threading
 import time
 import unittest
 
-from programs import BUILD, hocket
+from programs import hocket
+from servers import SECONDS, Server, converse
 
 SPEC = """model {
   layers: 1 hidden: 32 heads: 2 ffn: 64 vocab_size: 257 max_positions: 32
@@ -32,62 +27,7 @@ training {
 """
 LINE = "to be or not to be that is the question\n"
 KEY = "0123456789abcdef-a-key"
-SECONDS = 60
 DEEP = "[" * 200_000 + "]" * 200_000
-
-
-class Server:
-    """A server as a process of its own, and a client."""
-
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen(
-            [BUILD / "bin/hocket", "serve", *arguments, "--tokenizer", "byte", "--port", "0"],
-            stderr=subprocess.PIPE, text=True)  # fmt: skip
-        self.lines = []
-        self.port = None
-        for line in self.process.stderr:
-            self.lines.append(line)
-            if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
-                self.port = int(found[1])
-                break
-        assert self.port, "".join(self.lines)
-
-    def end(self):
-        """The exit status, once a signal has asked it to end."""
-        self.process.send_signal(signal.SIGINT)
-        self.lines += self.process.communicate(timeout=SECONDS)[1].splitlines(keepends=True)
-        return self.process.returncode
-
-    def ask(self, method, path, body=None, key=None, connection=None):
-        own = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
-        if isinstance(body, dict):
-            body = json.dumps(body)
-        own.request(method, path, body, {"Authorization": f"Bearer {key}"} if key else {})
-        answer = own.getresponse()
-        text = answer.read().decode()
-        if not connection:
-            own.close()
-        return answer.status, text
-
-    def say(self, path, body=None, method="POST"):
-        status, text = self.ask(method, path, body)
-        assert status == 200, text
-        return json.loads(text)
-
-    def complete(self, **body):
-        return self.say("/v1/completions", body)
-
-    def raw(self, data, close=False):
-        """What comes back for these bytes."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS) as connection:
-            connection.sendall(data)
-            if close:
-                connection.shutdown(socket.SHUT_WR)
-            got = b""
-            with contextlib.suppress(ConnectionResetError):
-                while part := connection.recv(65536):
-                    got += part
-            return got
 
 
 class ServeTest(unittest.TestCase):
@@ -422,33 +362,6 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("does not answer as a server does", done.stderr)
 
-    def converse(self, *arguments, lines, ends, waits=True):
-        """What a terminal shows of a command whose person types `lines`, each when
-        it is asked for, or all at once."""
-        process, terminal = pty.fork()
-        if process == 0:
-            os.environ["TERM"] = "dumb"
-            os.execv(BUILD / "bin/hocket", ["hocket", *map(str, arguments)])
-        shown = b""
-        until = time.monotonic() + SECONDS
-
-        def wait_for(prompts):
-            nonlocal shown
-            while waits and shown.count(b"> ") < prompts:
-                self.assertTrue(select.select([terminal], [], [], until - time.monotonic())[0])
-                shown += os.read(terminal, 4096)
-
-        for number, line in enumerate(lines):
-            wait_for(number + 1)
-            os.write(terminal, line.encode() + b"\n")
-        wait_for(len(lines) + 1)
-        os.write(terminal, ends)
-        with contextlib.suppress(OSError):  # The other end is closed.
-            while part := os.read(terminal, 4096):
-                shown += part
-        os.close(terminal)
-        return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), shown.decode(errors="replace")
-
     def test_a_person_at_a_terminal(self):
         own = self.generated("to be", "--tokens", 6, "--greedy")["text"]
         line = own.splitlines()[0]
@@ -457,15 +370,15 @@ class ServeTest(unittest.TestCase):
         server = ("ask", f"127.0.0.1:{self.server.port}", *writing)
         for command in (model, server):
             with self.subTest(command=command[0]):
-                status, shown = self.converse(*command, lines=["to be", "", "a" * 40, "to be"],
+                status, shown = converse(*command, lines=["to be", "", "a" * 40, "to be"],
                                               ends=b"\x04")  # fmt: skip
                 self.assertEqual(status, 0, shown)
                 self.assertEqual(shown.count(line), 2, shown)
                 self.assertIn("the prompt has 40 tokens", shown)
         # Typed ahead, before the terminal is the editor's.
-        self.assertEqual(self.converse(*model, lines=["to be"], ends=b"\x04", waits=False)[0], 0)
+        self.assertEqual(converse(*model, lines=["to be"], ends=b"\x04", waits=False)[0], 0)
         # A signal ends it as well.
-        self.assertEqual(self.converse(*model, lines=["to be"], ends=b"\x03")[0], 0)
+        self.assertEqual(converse(*model, lines=["to be"], ends=b"\x03")[0], 0)
 
     def test_what_it_cannot_serve_is_said_at_once(self):
         public = self.folder / "public"
