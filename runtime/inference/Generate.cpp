@@ -34,9 +34,13 @@ const char *inference::finishName(Finish finish) {
 
 std::vector<int32_t> inference::promptOf(const program::Program &program,
                                          const tokenizer::Tokenizer &tokenizer,
-                                         const std::string &text) {
+                                         const std::string &text,
+                                         PromptForm form) {
   std::vector<int32_t> tokens;
-  tokenizer.encodePrompt(text, tokens);
+  if (form == PromptForm::Markup)
+    tokenizer.encodeMarkup(text, tokens);
+  else
+    tokenizer.encodePrompt(text, tokens);
   const auto &training = program.training();
   if (training.has_span_corruption()) // As inputs end in training.
     tokens.push_back(int32_t(training.span_corruption().end_token()));

@@ -76,12 +76,17 @@ struct GeneratedText {
   Finish finish = Finish::Length;
 };
 
+/// What stands around the text of a prompt: what the tokenizer puts there, or
+/// what is in the text already, as a chat template makes it.
+enum class PromptForm { Plain, Markup };
+
 /// The tokens of a text that is to be gone on with, or that an encoder reads,
 /// with its end behind it then. Of an empty text the end of a document; empty
 /// where the tokenizer has none.
 std::vector<int32_t> promptOf(const program::Program &program,
                               const tokenizer::Tokenizer &tokenizer,
-                              const std::string &text);
+                              const std::string &text,
+                              PromptForm form = PromptForm::Plain);
 
 /// InvalidArgument for what the program cannot take.
 Status checkRequest(const program::Program &program,

@@ -22,18 +22,34 @@ static uint64_t floatsOf(const program::TrainingInfo::Images &images) {
   return pixelsOf(images) / images.images();
 }
 
-StatusOr<TowerImage> inference::readTowerImage(const program::Program &program,
-                                               const std::string &path) {
-  if (!program.training().has_images())
-    return invalidArgument(path + ": the model sees no images; leave it out");
-  const auto &images = program.training().images();
-  HOCKET_ASSIGN_OR_RETURN(data::RgbImage image, data::readImage(path));
+static TowerImage towerImageOf(const program::TrainingInfo::Images &images,
+                               const data::RgbImage &image) {
   data::Patches patches(images.image_size(), images.patch_size(),
                         data::PixelScale());
   auto numbers = std::make_shared<std::vector<float>>(floatsOf(images), 0.0f);
   patches.cut(data::resizeAndCrop(image, images.image_size()),
               std::span(*numbers).subspan(patches.width()));
-  return TowerImage(std::move(numbers));
+  return numbers;
+}
+
+StatusOr<TowerImage> inference::readTowerImage(const program::Program &program,
+                                               const std::string &path) {
+  if (!program.training().has_images())
+    return invalidArgument(path + ": the model sees no images; leave it out");
+  HOCKET_ASSIGN_OR_RETURN(data::RgbImage image, data::readImage(path));
+  return towerImageOf(program.training().images(), image);
+}
+
+StatusOr<TowerImage>
+inference::decodeTowerImage(const program::Program &program,
+                            std::string_view bytes, uint64_t mostPixels) {
+  if (!program.training().has_images())
+    return invalidArgument("the model sees no images");
+  data::ImageLimits limits;
+  limits.pixels = mostPixels;
+  HOCKET_ASSIGN_OR_RETURN(data::RgbImage image,
+                          data::decodeImage(bytes, limits));
+  return towerImageOf(program.training().images(), image);
 }
 
 Status inference::expandImages(const program::Program &program, size_t images,

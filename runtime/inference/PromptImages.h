@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hocket::inference {
@@ -32,6 +33,12 @@ using TowerImage = std::shared_ptr<const std::vector<float>>;
 /// else as data::readImage().
 StatusOr<TowerImage> readTowerImage(const program::Program &program,
                                     const std::string &path);
+
+/// The same of the bytes of a file, of at most so many pixels: as
+/// data::decodeImage().
+StatusOr<TowerImage> decodeTowerImage(const program::Program &program,
+                                      std::string_view bytes,
+                                      uint64_t mostPixels);
 
 /// Puts as many tokens as an image has in the place of each that stands for
 /// one. InvalidArgument where they do not stand for `images`, or these are more

@@ -43,13 +43,13 @@ std::string inference::textBeforeStop(const tokenizer::Tokenizer &tokenizer,
 
 std::function<bool(std::span<const int32_t>)>
 inference::endsAt(const std::shared_ptr<const tokenizer::Tokenizer> &tokenizer,
-                  int32_t before, std::vector<std::string> stops, bool atEnd) {
-  std::optional<int32_t> end;
-  if (atEnd)
-    end = tokenizer->endOfDocument();
+                  int32_t before, std::vector<std::string> stops, bool atEnd,
+                  std::vector<int32_t> ends) {
+  if (std::optional<int32_t> end = tokenizer->endOfDocument(); end && atEnd)
+    ends.push_back(*end);
   return [tokenizer, before, stops = std::move(stops),
-          end](std::span<const int32_t> written) {
-    if (end && written.back() == *end)
+          ends = std::move(ends)](std::span<const int32_t> written) {
+    if (std::ranges::find(ends, written.back()) != ends.end())
       return true;
     return !stops.empty() && findStop(textBehind(*tokenizer, before, written),
                                       stops) != std::string::npos;

@@ -27,10 +27,12 @@ std::string textBeforeStop(const tokenizer::Tokenizer &tokenizer,
                            const std::vector<std::string> &stops);
 
 /// For GenerateRequest::ends of a prompt that ends with `before`: at a stop
-/// string or, with `atEnd`, at the token that ends a document.
+/// string, at one of the tokens `ends` or, with `atEnd`, at the token that ends
+/// a document.
 std::function<bool(std::span<const int32_t>)>
 endsAt(const std::shared_ptr<const tokenizer::Tokenizer> &tokenizer,
-       int32_t before, std::vector<std::string> stops, bool atEnd);
+       int32_t before, std::vector<std::string> stops, bool atEnd,
+       std::vector<int32_t> ends = {});
 
 } // namespace hocket::inference
 

@@ -8,36 +8,23 @@
 
 #include "base/Format.h"
 #include "base/json/JsonDefect.h"
-#include "base/json/JsonLines.h"
 #include "runtime/inference/Stops.h"
 #include "runtime/inference/TextStream.h"
-#include "runtime/serve/RequestFields.h"
+#include "runtime/serve/ChatFormat.h"
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <random>
 
 using namespace hocket;
 using namespace hocket::serve;
 using namespace hocket::inference;
 using nlohmann::json;
 using nlohmann::ordered_json;
-using tokenizer::SpecialTokens;
-
-/// Beyond this a request is a mistake.
-static constexpr uint64_t mostQuestions = 1024, mostLikeliest = 20;
-static constexpr double mostSampling = 1e6;
 
 //===----------------------------------------------------------------------===//
 // What is asked
 //===----------------------------------------------------------------------===//
-
-StatusOr<std::vector<int32_t>>
-ServedModel::tokensOf(const std::string &text) const {
-  std::vector<int32_t> tokens = inference::promptOf(*program, *tokenizer, text);
-  if (tokens.empty())
-    return invalidArgument("the prompt has no token");
-  return tokens;
-}
 
 static StatusOr<std::vector<int32_t>> readTokens(const json &list) {
   std::vector<int32_t> tokens;
@@ -83,92 +70,51 @@ readPrompts(const json *field, const ServedModel &model,
   return prompts;
 }
 
-/// Each prompt, and what is to be written behind it, must fit.
-static Status checkFits(const ServedModel &model, const Question &question,
-                        const std::string &countName) {
-  const GenerateRequest &request = question.request;
-  HOCKET_RETURN_IF_ERROR(checkRequest(*model.program, request));
-  // An encoder's decoder begins with one token of its own.
-  bool isEncoded = inference::encoderLengthOf(*model.program) > 0;
-  uint64_t room =
-      lengthOf(*model.program) + 1 - (isEncoded ? 1 : request.prompt.size());
-  if (request.tokens > room)
-    return invalidArgument(formatText(
-        "the prompt has %zu tokens and '%s' is %llu: the model sees %llu, so "
-        "that at most %llu can follow",
-        request.prompt.size(), countName.c_str(), wide(request.tokens),
-        wide(lengthOf(*model.program)), wide(room)));
+static Status addPrompts(Completion &completion, Question &question,
+                         std::vector<std::vector<int32_t>> prompts,
+                         const ServedModel &model,
+                         const std::string &countName) {
+  HOCKET_RETURN_IF_ERROR(checkCount(completion, prompts.size()));
+  for (std::vector<int32_t> &prompt : prompts) {
+    question.request.prompt = std::move(prompt);
+    HOCKET_RETURN_IF_ERROR(
+        addQuestions(completion, question, model, countName));
+  }
   return okStatus();
-}
-
-static Status addQuestions(Completion &completion, const Question &question,
-                           const std::vector<std::vector<int32_t>> &prompts,
-                           const ServedModel &model,
-                           const std::string &countName) {
-  if (prompts.size() * completion.choices > mostQuestions)
-    return invalidArgument(formatText(
-        "the request asks for %zu x %llu texts, %llu are the most",
-        prompts.size(), wide(completion.choices), wide(mostQuestions)));
-  for (const std::vector<int32_t> &prompt : prompts)
-    for (uint64_t i = 0; i < completion.choices; ++i) {
-      Question &each = completion.questions.emplace_back(question);
-      each.request.prompt = prompt;
-      each.request.stream = completion.questions.size() - 1;
-      HOCKET_RETURN_IF_ERROR(checkFits(model, each, countName));
-    }
-  return okStatus();
-}
-
-static uint64_t randomSeed() {
-  std::random_device device;
-  return device();
 }
 
 static Status readOpenAi(RequestFields &fields, Completion &completion,
                          Question &question, const ServedModel &model) {
   GenerateRequest &request = question.request;
-  SamplingOptions &sampling = request.sampling;
-  std::string name = model.name, user;
-  uint64_t logprobs = 0, seed = randomSeed();
-  bool ignoresEnd = false;
+  uint64_t logprobs = 0;
   request.tokens = 16;
-  HOCKET_RETURN_IF_ERROR(fields.read("model", name));
-  if (name != model.name)
-    return notFound("there is no model '" + name + "'; '" + model.name +
-                    "' is served");
+  HOCKET_RETURN_IF_ERROR(readWriting(fields, completion, question, model));
   HOCKET_RETURN_IF_ERROR(
-      fields.read("max_tokens", request.tokens, 0, mostQuestions << 10));
-  HOCKET_RETURN_IF_ERROR(
-      fields.read("temperature", sampling.temperature, 0, mostSampling));
-  HOCKET_RETURN_IF_ERROR(fields.read("top_p", sampling.topP, 0, 1));
-  HOCKET_RETURN_IF_ERROR(
-      fields.read("top_k", sampling.topK, 0, mostQuestions << 20));
-  HOCKET_RETURN_IF_ERROR(fields.read("min_p", sampling.minP, 0, 1));
-  HOCKET_RETURN_IF_ERROR(fields.read(
-      "repetition_penalty", sampling.repetitionPenalty, 0, mostSampling));
-  HOCKET_RETURN_IF_ERROR(
-      fields.read("n", completion.choices, 1, mostQuestions));
-  HOCKET_RETURN_IF_ERROR(
-      fields.read("seed", seed, 0, std::numeric_limits<int64_t>::max()));
-  sampling.seed = seed;
-  HOCKET_RETURN_IF_ERROR(fields.read("stop", question.stops, 16));
-  HOCKET_RETURN_IF_ERROR(fields.read("ignore_eos", ignoresEnd));
-  question.endsWithDocument = !ignoresEnd;
-  HOCKET_RETURN_IF_ERROR(fields.read("stream", completion.streams));
+      fields.read("max_tokens", request.tokens, 0, mostTokens));
   HOCKET_RETURN_IF_ERROR(fields.read("echo", completion.echoes));
   HOCKET_RETURN_IF_ERROR(fields.read("logprobs", logprobs, 0, mostLikeliest));
   completion.hasLogProbs = fields.find("logprobs") != nullptr;
   request.likeliest = logprobs;
   request.tellsOfPrompt = completion.hasLogProbs && completion.echoes;
-  HOCKET_RETURN_IF_ERROR(fields.read("user", user));
   HOCKET_RETURN_IF_ERROR(fields.expect("best_of", completion.choices));
   HOCKET_RETURN_IF_ERROR(fields.expect("suffix", ""));
-  HOCKET_RETURN_IF_ERROR(fields.expect("logit_bias", json::object()));
-  for (const char *penalty : {"presence_penalty", "frequency_penalty"})
-    HOCKET_RETURN_IF_ERROR(fields.expect(penalty, 0));
   if (completion.streams && request.tellsOfPrompt)
     return invalidArgument("the prompt's 'logprobs' do not come as a 'stream'");
   return okStatus();
+}
+
+/// Images come in conversations alone.
+static Status checkHasNoImage(const std::vector<int32_t> &prompt,
+                              const ServedModel &model) {
+  const auto &training = model.program->training();
+  auto image = int32_t(training.images().image_token());
+  if (!training.has_images() || std::ranges::count(prompt, image) == 0)
+    return okStatus();
+  return invalidArgument(
+      "'prompt' has the token of an image, " +
+      model.tokenizer->tokenText(image).value_or("") +
+      formatText(" (%d): send texts about images to /v1/chat/completions",
+                 image));
 }
 
 StatusOr<Completion> serve::parseCompletion(std::string_view body,
@@ -180,8 +126,10 @@ StatusOr<Completion> serve::parseCompletion(std::string_view body,
   HOCKET_ASSIGN_OR_RETURN(auto prompts,
                           readPrompts(fields.find("prompt"), model, "prompt"));
   HOCKET_RETURN_IF_ERROR(fields.checkNoneLeft());
-  HOCKET_RETURN_IF_ERROR(
-      addQuestions(completion, question, prompts, model, "max_tokens"));
+  for (const std::vector<int32_t> &prompt : prompts)
+    HOCKET_RETURN_IF_ERROR(checkHasNoImage(prompt, model));
+  HOCKET_RETURN_IF_ERROR(addPrompts(completion, question, std::move(prompts),
+                                    model, "max_tokens"));
   return completion;
 }
 
@@ -193,8 +141,8 @@ static Status readMegatron(RequestFields &fields, Completion &completion,
   double topP = 0; // Of all, as 1.
   uint64_t seed = randomSeed();
   request.tokens = 64;
-  HOCKET_RETURN_IF_ERROR(fields.read("tokens_to_generate", request.tokens, 0,
-                                     mostQuestions << 10));
+  HOCKET_RETURN_IF_ERROR(
+      fields.read("tokens_to_generate", request.tokens, 0, mostTokens));
   HOCKET_RETURN_IF_ERROR(
       fields.read("temperature", sampling.temperature, 0, 100));
   HOCKET_RETURN_IF_ERROR(fields.read("top_k", sampling.topK, 0, 1000));
@@ -249,37 +197,14 @@ StatusOr<Completion> serve::parseMegatron(std::string_view body,
       if (prompt.front() != *end)
         prompt.insert(prompt.begin(), *end);
   }
-  HOCKET_RETURN_IF_ERROR(
-      addQuestions(completion, question, tokens, model, "tokens_to_generate"));
+  HOCKET_RETURN_IF_ERROR(addPrompts(completion, question, std::move(tokens),
+                                    model, "tokens_to_generate"));
   return completion;
 }
 
 //===----------------------------------------------------------------------===//
 // What is answered
 //===----------------------------------------------------------------------===//
-
-static bool isWholeText(std::string_view text) {
-  return findInvalidUtf8(text) == text.size() &&
-         text.find("\xef\xbf\xbd") == text.npos;
-}
-
-/// A token as a text of its own. Half a character is written as the vocabulary
-/// has it or, where that is no text either, as OpenAI does: "bytes:\xe2\x96".
-static std::string pieceOf(const tokenizer::Tokenizer &tokenizer,
-                           int32_t token) {
-  std::string text = tokenizer.decode({&token, 1}, SpecialTokens::Shown);
-  std::string own = tokenizer.tokenText(token).value_or("");
-  if (own.starts_with("\xe2\x96\x81") && !text.starts_with(' '))
-    return " " + text;
-  if (isWholeText(text))
-    return text;
-  if (!own.empty() && isWholeText(own))
-    return own;
-  std::string bytes = "bytes:";
-  for (char c : text)
-    bytes += formatText("\\x%02x", unsigned(uint8_t(c)));
-  return bytes;
-}
 
 static size_t countCharacters(std::string_view text) {
   return size_t(std::count_if(text.begin(), text.end(), [](char c) {
@@ -334,27 +259,13 @@ private:
   size_t offset = 0;
 };
 
-static std::string writtenText(const Question &question,
-                               const GeneratedText &text,
-                               const tokenizer::Tokenizer &tokenizer) {
-  return textBeforeStop(tokenizer, question.request.prompt.back(), text.tokens,
-                        question.stops);
-}
-
 static std::string promptText(const Question &question,
                               const tokenizer::Tokenizer &tokenizer) {
   return toValidUtf8(tokenizer.decode(question.request.prompt));
 }
 
-static const char *reasonOf(Finish finish) {
-  return finish == Finish::Ended ? "stop" : "length";
-}
-
 static ordered_json headOf(const ServedModel &model, uint64_t number) {
-  return {{"id", formatText("cmpl-%llu", wide(number))},
-          {"object", "text_completion"},
-          {"created", std::time(nullptr)},
-          {"model", model.name}};
+  return answerHead("cmpl-", "text_completion", model, number);
 }
 
 static ordered_json logProbsOf(const Question &question,
@@ -378,11 +289,9 @@ ordered_json serve::completionJson(const Completion &completion,
                                    const std::vector<GeneratedText> &texts,
                                    const ServedModel &model, uint64_t number) {
   ordered_json choices = ordered_json::array();
-  uint64_t prompts = 0, written = 0;
+  uint64_t written = 0;
   for (size_t i = 0; i < texts.size(); ++i) {
     const Question &question = completion.questions[i];
-    if (i % completion.choices == 0)
-      prompts += question.request.prompt.size();
     written += texts[i].tokens.size();
     choices.push_back(
         {{"index", i},
@@ -395,11 +304,8 @@ ordered_json serve::completionJson(const Completion &completion,
                           : ordered_json(nullptr)},
          {"finish_reason", reasonOf(texts[i].finish)}});
   }
-  ordered_json result = headOf(model, number);
-  result["choices"] = std::move(choices);
-  result["usage"] = {{"prompt_tokens", prompts},
-                     {"completion_tokens", written},
-                     {"total_tokens", prompts + written}};
+  ordered_json result = withChoices(headOf(model, number), std::move(choices));
+  result["usage"] = usageOf(completion, written);
   return result;
 }
 
@@ -414,25 +320,23 @@ struct CompletionStream::Text {
 
 CompletionStream::CompletionStream(const Completion &completion,
                                    const ServedModel &model, uint64_t number)
-    : completion(completion), model(model), number(number),
+    : AnswerStream(completion, headOf(model, number)), model(model),
       texts(completion.questions.size()) {}
 
 CompletionStream::~CompletionStream() = default;
 
-std::string CompletionStream::part(size_t index, const std::string &text,
-                                   const char *finish) {
-  ordered_json result = headOf(model, number);
-  result["choices"] = ordered_json::array(
-      {{{"index", index},
-        {"text", text},
-        {"logprobs", completion.hasLogProbs ? texts[index]->logProbs.take()
-                                            : ordered_json(nullptr)},
-        {"finish_reason",
-         finish ? ordered_json(finish) : ordered_json(nullptr)}}});
-  return "data: " + toJsonText(result) + "\n\n";
+std::string CompletionStream::partOf(size_t index, const std::string &text,
+                                     const char *finish) {
+  return part(
+      {{"index", index},
+       {"text", text},
+       {"logprobs", completion.hasLogProbs ? texts[index]->logProbs.take()
+                                           : ordered_json(nullptr)},
+       {"finish_reason",
+        finish ? ordered_json(finish) : ordered_json(nullptr)}});
 }
 
-std::string CompletionStream::add(const Event &event) {
+std::string CompletionStream::say(const Event &event) {
   const Question &question = completion.questions[event.index];
   std::string said;
   auto &text = texts[event.index];
@@ -442,12 +346,12 @@ std::string CompletionStream::add(const Event &event) {
       said = promptText(question, *model.tokenizer);
   }
   if (event.text)
-    return part(event.index, said + text->text.finish(),
-                reasonOf(event.text->finish));
+    return partOf(event.index, said + text->text.finish(),
+                  reasonOf(event.text->finish));
   if (completion.hasLogProbs)
     text->logProbs.add(event.token, question.request.likeliest > 0);
   said += text->text.add(event.token.token);
-  return said.empty() ? "" : part(event.index, said, nullptr);
+  return said.empty() ? "" : partOf(event.index, said, nullptr);
 }
 
 ordered_json serve::megatronJson(const Completion &completion,
@@ -489,12 +393,19 @@ StatusOr<ordered_json> serve::tokenizeJson(std::string_view body,
   HOCKET_ASSIGN_OR_RETURN(RequestFields fields, RequestFields::parse(body));
   std::string name, text;
   HOCKET_RETURN_IF_ERROR(fields.read("model", name));
-  if (!fields.find("prompt"))
-    return invalidArgument("there is no field 'prompt'");
-  HOCKET_RETURN_IF_ERROR(fields.read("prompt", text));
-  HOCKET_RETURN_IF_ERROR(fields.checkNoneLeft());
   std::vector<int32_t> tokens;
-  model.tokenizer->encodePrompt(text, tokens);
+  if (fields.find("messages")) {
+    HOCKET_ASSIGN_OR_RETURN(ChatOptions options, readChatOptions(fields));
+    HOCKET_RETURN_IF_ERROR(fields.checkNoneLeft());
+    Question question;
+    HOCKET_RETURN_IF_ERROR(setPrompt(options, model, question));
+    tokens = std::move(question.request.prompt);
+  } else {
+    HOCKET_RETURN_IF_ERROR(fields.require("prompt"));
+    HOCKET_RETURN_IF_ERROR(fields.read("prompt", text));
+    HOCKET_RETURN_IF_ERROR(fields.checkNoneLeft());
+    model.tokenizer->encodePrompt(text, tokens);
+  }
   return ordered_json{{"count", tokens.size()},
                       {"max_model_len", lengthOf(*model.program)},
                       {"tokens", tokens}};

@@ -17,31 +17,14 @@
 #ifndef HOCKET_RUNTIME_SERVE_COMPLETION_H
 #define HOCKET_RUNTIME_SERVE_COMPLETION_H
 
-#include "runtime/serve/Engine.h"
+#include "runtime/serve/Answers.h"
 
-#include <nlohmann/json_fwd.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace hocket::serve {
-
-/// The model that is served.
-struct ServedModel {
-  std::string name;
-  std::shared_ptr<const program::Program> program;
-  std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
-  int64_t created = 0; ///< Seconds since 1970.
-
-  /// What a prompt's text is to the model: at least one token, or an error.
-  StatusOr<std::vector<int32_t>> tokensOf(const std::string &text) const;
-};
-
-/// What a request asks for: of each prompt `choices` texts, one after another.
-struct Completion {
-  std::vector<Question> questions;
-  uint64_t choices = 1;
-  bool streams = false;
-  bool echoes = false;      ///< The prompt stands before what is written.
-  bool hasLogProbs = false; ///< Of each token.
-};
 
 /// InvalidArgument, naming the field; NotFound for another model's name.
 StatusOr<Completion> parseCompletion(std::string_view body,
@@ -54,25 +37,20 @@ completionJson(const Completion &completion,
                const std::vector<inference::GeneratedText> &texts,
                const ServedModel &model, uint64_t number);
 
-/// Turns events into what a stream says of them, in the order they come.
-class CompletionStream {
+/// The same as a stream.
+class CompletionStream final : public AnswerStream {
 public:
   /// All outlive the stream.
   CompletionStream(const Completion &completion, const ServedModel &model,
                    uint64_t number);
-  ~CompletionStream();
-
-  /// One `data:` part of an event stream, or "" where nothing can be said yet.
-  std::string add(const Event &event);
-  static std::string end() { return "data: [DONE]\n\n"; }
+  ~CompletionStream() override;
 
 private:
   struct Text;
-  std::string part(size_t index, const std::string &text, const char *finish);
+  std::string say(const Event &event) override;
+  std::string partOf(size_t index, const std::string &text, const char *finish);
 
-  const Completion &completion;
   const ServedModel &model;
-  const uint64_t number;
   std::vector<std::unique_ptr<Text>> texts;
 };
 
@@ -84,7 +62,7 @@ megatronJson(const Completion &completion,
              const std::vector<inference::GeneratedText> &texts,
              const ServedModel &model);
 
-/// {"prompt": TEXT} and {"tokens": [...]}.
+/// {"prompt": TEXT}, or "messages" as a chat has them; and {"tokens": [...]}.
 StatusOr<nlohmann::ordered_json> tokenizeJson(std::string_view body,
                                               const ServedModel &model);
 StatusOr<nlohmann::ordered_json> detokenizeJson(std::string_view body,

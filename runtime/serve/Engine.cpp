@@ -9,19 +9,58 @@
 #include "base/Format.h"
 #include "runtime/inference/Stops.h"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 using namespace hocket;
 using namespace hocket::serve;
 using inference::GenerateRequest;
+using inference::TowerImage;
 using nlohmann::json;
 
 //===----------------------------------------------------------------------===//
 // Orders, which rank 0 gives
 //===----------------------------------------------------------------------===//
 
-static json orderOf(uint64_t id, const Question &question) {
+namespace {
+/// Images of questions, each once: those of one prompt are shared by all of its
+/// choices.
+class OrderedImages {
+public:
+  size_t numberOf(const TowerImage &image) {
+    auto [found, isNew] = numbers.emplace(image.get(), numbers.size());
+    if (isNew) {
+      const auto *bytes = reinterpret_cast<const uint8_t *>(image->data());
+      all.push_back(json::binary(
+          std::vector<uint8_t>(bytes, bytes + image->size() * sizeof(float))));
+    }
+    return found->second;
+  }
+
+  json take() { return std::move(all); }
+
+private:
+  std::unordered_map<const std::vector<float> *, size_t> numbers;
+  json all = json::array();
+};
+} // namespace
+
+static TowerImage imageOf(const json &from) {
+  const std::vector<uint8_t> &bytes = from.get_binary();
+  auto numbers =
+      std::make_shared<std::vector<float>>(bytes.size() / sizeof(float));
+  std::memcpy(numbers->data(), bytes.data(), numbers->size() * sizeof(float));
+  return numbers;
+}
+
+static json orderOf(uint64_t id, const Question &question,
+                    OrderedImages &images) {
   const GenerateRequest &request = question.request;
+  json numbers = json::array();
+  for (const TowerImage &image : request.images)
+    numbers.push_back(images.numberOf(image));
   const inference::SamplingOptions &sampling = request.sampling;
   return {id,
           request.prompt,
@@ -36,10 +75,13 @@ static json orderOf(uint64_t id, const Question &question) {
           sampling.repetitionPenalty,
           sampling.seed,
           question.stops,
-          question.endsWithDocument};
+          question.endsWithDocument,
+          question.ends,
+          std::move(numbers)};
 }
 
-static std::pair<uint64_t, Question> readQuestion(const json &from) {
+static std::pair<uint64_t, Question>
+readQuestion(const json &from, const std::vector<TowerImage> &images) {
   Question question;
   uint64_t id = 0;
   GenerateRequest &request = question.request;
@@ -60,24 +102,35 @@ static std::pair<uint64_t, Question> readQuestion(const json &from) {
   take(sampling.seed);
   take(question.stops);
   take(question.endsWithDocument);
+  take(question.ends);
+  for (const json &number : from.at(at))
+    request.images.push_back(images.at(number.get<size_t>()));
   return {id, std::move(question)};
 }
+
+/// Bytes of one broadcast: images may be hundreds of megabytes.
+static constexpr size_t mostTogether = size_t(16) << 20;
 
 /// bytes of every rank = bytes of rank 0.
 static Status broadcastBytes(comm::Communicator &world,
                              std::vector<uint8_t> &bytes) {
   if (world.size() == 1)
     return okStatus();
-  auto size = int32_t(bytes.size());
-  HOCKET_RETURN_IF_ERROR(world.broadcast(&size, 1, comm::DType::I32, 0));
   // As words: elements of a byte have no type of their own.
-  std::vector<int32_t> words((size_t(size) + 3) / 4);
-  std::memcpy(words.data(), bytes.data(), world.rank() == 0 ? bytes.size() : 0);
-  if (!words.empty())
+  std::array<uint32_t, 2> size = {uint32_t(bytes.size()),
+                                  uint32_t(uint64_t(bytes.size()) >> 32)};
+  HOCKET_RETURN_IF_ERROR(
+      world.broadcast(size.data(), size.size(), comm::DType::I32, 0));
+  bytes.resize(size_t(uint64_t(size[1]) << 32 | size[0]));
+  std::vector<int32_t> words;
+  for (size_t at = 0; at < bytes.size(); at += mostTogether) {
+    size_t count = std::min(bytes.size() - at, mostTogether);
+    words.resize((count + 3) / 4);
+    std::memcpy(words.data(), bytes.data() + at, count);
     HOCKET_RETURN_IF_ERROR(
         world.broadcast(words.data(), words.size(), comm::DType::I32, 0));
-  bytes.resize(size_t(size));
-  std::memcpy(bytes.data(), words.data(), bytes.size());
+    std::memcpy(bytes.data() + at, words.data(), count);
+  }
   return okStatus();
 }
 
@@ -85,7 +138,7 @@ static Status broadcastBytes(comm::Communicator &world,
 static constexpr std::chrono::milliseconds silence(250);
 
 /// Nothing of theirs, or `mayWait` and there is nothing else to do: in CBOR
-/// [stops, [ids that nobody waits for], [questions]].
+/// [stops, [ids that nobody waits for], [questions], [images]].
 std::vector<uint8_t> Engine::takeOrders(bool mayWait) {
   std::unique_lock lock(mutex);
   auto isAsked = [&] { return stopping || !added.empty() || !removed.empty(); };
@@ -95,10 +148,11 @@ std::vector<uint8_t> Engine::takeOrders(bool mayWait) {
     stopping = true;
   if (!isAsked())
     return {};
+  OrderedImages images;
   json questions = json::array();
   for (const auto &[id, question] : added)
-    questions.push_back(orderOf(id, question));
-  json orders = {stopping, removed, std::move(questions)};
+    questions.push_back(orderOf(id, question, images));
+  json orders = {stopping, removed, std::move(questions), images.take()};
   added.clear();
   removed.clear();
   return json::to_cbor(orders);
@@ -110,11 +164,14 @@ Status Engine::follow(inference::Generator &generator,
     return okStatus();
   json orders = json::from_cbor(bytes);
   stops = orders.at(0).get<bool>();
+  std::vector<TowerImage> images;
+  for (const json &each : orders.at(3))
+    images.push_back(imageOf(each));
   for (const json &each : orders.at(2)) {
-    auto [id, question] = readQuestion(each);
-    question.request.ends =
-        inference::endsAt(tokenizer, question.request.prompt.back(),
-                          question.stops, question.endsWithDocument);
+    auto [id, question] = readQuestion(each, images);
+    question.request.ends = inference::endsAt(
+        tokenizer, question.request.prompt.back(), question.stops,
+        question.endsWithDocument, question.ends);
     generator.add(id, std::move(question.request));
   }
   // Who has left at once has come before.

@@ -32,7 +32,8 @@ namespace hocket::serve {
 struct Question {
   inference::GenerateRequest request; ///< Without `ends`.
   std::vector<std::string> stops;
-  bool endsWithDocument = true; ///< At the token that ends one.
+  bool endsWithDocument = true;   ///< At the token that ends one.
+  std::vector<int32_t> ends = {}; ///< Further tokens at which it ends.
 };
 
 /// Something that has come of question `index` of a ticket.

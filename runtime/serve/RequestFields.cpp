@@ -34,6 +34,19 @@ StatusOr<RequestFields> RequestFields::parse(std::string_view body) {
                  size_t(lines) + 1, column + 1, defect->expected.c_str()));
 }
 
+StatusOr<RequestFields> RequestFields::within(const json &object,
+                                              const std::string &place) {
+  if (!object.is_object())
+    return invalidArgument("'" + place + "' is an object");
+  RequestFields fields(object);
+  fields.place = place + ".";
+  return fields;
+}
+
+std::string RequestFields::quoted(const std::string &name) const {
+  return "'" + place + name + "'";
+}
+
 const json *RequestFields::find(const std::string &name) {
   known.insert(name);
   auto found = object.find(name);
@@ -45,7 +58,7 @@ Status RequestFields::read(const std::string &name, bool &value) {
   if (!found)
     return okStatus();
   if (!found->is_boolean())
-    return invalidArgument("'" + name + "' is true or false");
+    return invalidArgument(quoted(name) + " is true or false");
   value = found->get<bool>();
   return okStatus();
 }
@@ -55,7 +68,7 @@ Status RequestFields::read(const std::string &name, std::string &value) {
   if (!found)
     return okStatus();
   if (!found->is_string())
-    return invalidArgument("'" + name + "' is a string");
+    return invalidArgument(quoted(name) + " is a string");
   value = found->get<std::string>();
   return okStatus();
 }
@@ -69,7 +82,7 @@ Status RequestFields::read(const std::string &name, double &value, double least,
   // Not a number is in no range.
   if (!(number >= least && number <= most))
     return invalidArgument(
-        "'" + name + formatText("' is a number from %g to %g", least, most));
+        quoted(name) + formatText(" is a number from %g to %g", least, most));
   value = number;
   return okStatus();
 }
@@ -83,8 +96,8 @@ Status RequestFields::read(const std::string &name, uint64_t &value,
   double number = found->is_number() ? found->get<double>() : NAN;
   if (!(number >= double(least) && number <= double(most)) ||
       number != std::floor(number))
-    return invalidArgument("'" + name +
-                           formatText("' is a whole number from %llu to %llu",
+    return invalidArgument(quoted(name) +
+                           formatText(" is a whole number from %llu to %llu",
                                       wide(least), wide(most)));
   value = found->is_number_float() ? uint64_t(number) : found->get<uint64_t>();
   value = std::clamp(value, least, most);
@@ -102,8 +115,8 @@ Status RequestFields::read(const std::string &name,
     fits &= each.is_string() && !each.get_ref<const std::string &>().empty();
   if (!fits)
     return invalidArgument(
-        "'" + name +
-        formatText("' is a string or a list of at most %zu, none empty", most));
+        quoted(name) +
+        formatText(" is a string or a list of at most %zu, none empty", most));
   value = list.get<std::vector<std::string>>();
   return okStatus();
 }
@@ -112,13 +125,20 @@ Status RequestFields::expect(const std::string &name, const json &only) {
   const json *found = find(name);
   if (!found || *found == only)
     return okStatus();
-  return invalidArgument("'" + name + "' can only be " + only.dump() + " here");
+  return invalidArgument(quoted(name) + " can only be " + only.dump() +
+                         " here");
+}
+
+Status RequestFields::require(const std::string &name) {
+  if (find(name))
+    return okStatus();
+  return invalidArgument("there is no field " + quoted(name));
 }
 
 Status RequestFields::checkNoneLeft() const {
   for (const auto &[name, value] : object.items())
     if (!known.count(name))
-      return invalidArgument("there is no field '" + name + "'" +
+      return invalidArgument("there is no field " + quoted(name) +
                              didYouMean(name, {known.begin(), known.end()}));
   return okStatus();
 }

@@ -29,6 +29,13 @@ class RequestFields {
 public:
   /// InvalidArgument, with line and column, if `body` is no JSON object.
   static StatusOr<RequestFields> parse(std::string_view body);
+  /// Those of an object within a request, that stands at `place`:
+  /// "messages[0]". InvalidArgument if it is no object.
+  static StatusOr<RequestFields> within(const nlohmann::json &object,
+                                        const std::string &place);
+
+  /// A field as messages name it: "'messages[0].role'".
+  std::string quoted(const std::string &name) const;
 
   /// The value of a field that is not absent, or null there: else null. Each
   /// leaves `value` as it is where the field is absent or null.
@@ -47,6 +54,9 @@ public:
   /// What this server has in one way only: absent, null, or `only`.
   Status expect(const std::string &name, const nlohmann::json &only);
 
+  /// InvalidArgument unless a field is there.
+  Status require(const std::string &name);
+
   /// InvalidArgument if there is a field that was not looked for.
   Status checkNoneLeft() const;
 
@@ -54,6 +64,7 @@ private:
   explicit RequestFields(nlohmann::json object) : object(std::move(object)) {}
 
   nlohmann::json object;
+  std::string place; ///< With a point behind it, or "".
   std::set<std::string> known;
 };
 

@@ -145,16 +145,32 @@ private:
   }
 
   unsigned complete(const HttpRequest &request, HttpReply &reply) {
-    auto completion = parseCompletion(request.body, model);
+    return answer<CompletionStream>(parseCompletion(request.body, model),
+                                    completionJson, reply);
+  }
+
+  unsigned chat(const HttpRequest &request, HttpReply &reply) {
+    return answer<ChatStream>(parseChat(request.body, model), chatJson, reply);
+  }
+
+  using WholeJson = ordered_json (&)(
+      const Completion &, const std::vector<inference::GeneratedText> &,
+      const ServedModel &, uint64_t number);
+
+  /// As OpenAI's: whole, or as a stream.
+  template <typename Stream>
+  unsigned answer(const StatusOr<Completion> &completion, WholeJson whole,
+                  HttpReply &reply) {
     if (!completion.ok())
       return refuse(reply, completion.status());
     uint64_t number = ++requests;
-    if (completion->streams)
-      return stream(*completion, number, reply);
+    if (completion->streams) {
+      Stream parts(*completion, model, number);
+      return stream(*completion, parts, reply);
+    }
     auto texts = textsOf(*completion, reply);
-    return texts.ok()
-               ? say(reply, completionJson(*completion, *texts, model, number))
-               : refuse(reply, texts.status());
+    return texts.ok() ? say(reply, whole(*completion, *texts, model, number))
+                      : refuse(reply, texts.status());
   }
 
   unsigned megatron(const HttpRequest &request, HttpReply &reply) {
@@ -206,10 +222,9 @@ private:
     return texts;
   }
 
-  unsigned stream(const Completion &completion, uint64_t number,
+  unsigned stream(const Completion &completion, AnswerStream &parts,
                   HttpReply &reply) {
     constexpr const char *type = "text/event-stream";
-    CompletionStream parts(completion, model, number);
     bool begun = false;
     Status status = forEachEvent(completion, reply, [&](const Event &event) {
       std::string part = parts.add(event);
@@ -219,7 +234,7 @@ private:
     if (!status.ok() && !begun)
       return refuse(reply, status);
     // What has begun well can end badly, and says so.
-    reply.send(type, status.ok() ? CompletionStream::end()
+    reply.send(type, status.ok() ? parts.end()
                                  : "data: " +
                                        errorBody(httpStatusOf(status),
                                                  status.message()) +
@@ -237,6 +252,7 @@ private:
 
 std::span<const Api::Route> Api::routes() {
   static const Route all[] = {
+      {"POST", "/v1/chat/completions", &Api::chat, false},
       {"POST", "/v1/completions", &Api::complete, false},
       {"GET", "/v1/models", &Api::models, false},
       {"PUT", "/api", &Api::megatron, false},

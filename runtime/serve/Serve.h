@@ -7,17 +7,19 @@
 /// \file
 /// What the server answers:
 ///
-///   POST /v1/completions   OpenAI's (Completion.h), whole or as a stream
-///   GET  /v1/models        what is served
-///   PUT  /api              Megatron-LM's
+///   POST /v1/chat/completions   OpenAI's (Chat.h), whole or as a stream
+///   POST /v1/completions        the same of texts (Completion.h)
+///   GET  /v1/models             what is served
+///   PUT  /api                   Megatron-LM's
 ///   POST /tokenize, /detokenize
-///   GET  /health           needs no key
+///   GET  /health                needs no key
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_SERVE_SERVE_H
 #define HOCKET_RUNTIME_SERVE_SERVE_H
 
+#include "runtime/serve/Chat.h"
 #include "runtime/serve/Completion.h"
 #include "runtime/serve/HttpServer.h"
 

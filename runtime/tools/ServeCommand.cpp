@@ -6,6 +6,7 @@
 
 #include "runtime/tools/ServeCommand.h"
 
+#include "runtime/serve/ChatFormat.h"
 #include "runtime/serve/Serve.h"
 #include "runtime/tools/ModelInput.h"
 #include "runtime/tools/command_line/CommandLine.h"
@@ -22,7 +23,8 @@ namespace {
 
 struct ServeArguments : ModelInput {
   using ModelInput::ModelInput;
-  std::string tokenizer, keyFile, name;
+  std::string tokenizer, chatTemplate, keyFile, name;
+  uint64_t mostPixels = ChatFormat::defaultPixels;
   bool quiet = false;
   ServeOptions serving;
 };
@@ -36,6 +38,26 @@ static std::string nameOf(const std::string &run) {
       std::filesystem::absolute(run, error).lexically_normal();
   return path.has_filename() ? path.filename().string()
                              : path.parent_path().filename().string();
+}
+
+/// A model without a chat template is served none the less; one that was named
+/// must be there.
+static Status openChat(const ServeArguments &arguments, ServedModel &served,
+                       const RunOutput &output) {
+  StatusOr<ChatFormat> format = ChatFormat::open(
+      arguments.tokenizer, arguments.chatTemplate, *served.tokenizer);
+  if (format.ok()) {
+    format->mostPixels = arguments.mostPixels;
+    served.chat = std::make_shared<const ChatFormat>(*std::move(format));
+    return okStatus();
+  }
+  if (!arguments.chatTemplate.empty())
+    return format.status();
+  served.whyNoChat =
+      "the server takes no conversations: " + format.status().message();
+  if (format.status().code() != StatusCode::NotFound)
+    output.print(served.whyNoChat);
+  return okStatus();
 }
 
 static Status run(ServeArguments &arguments) {
@@ -52,6 +74,7 @@ static Status run(ServeArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   served.program = model->shared();
   RunOutput output = model->options().output;
+  HOCKET_RETURN_IF_ERROR(openChat(arguments, served, output));
   arguments.serving.begun = [&, output](const std::string &url) {
     output.print("serving '" + served.name + "' on " + url +
                  "; Ctrl-C ends it");
@@ -63,12 +86,19 @@ static Status run(ServeArguments &arguments) {
   return status;
 }
 
-static void addLimits(CLI::App &command, ServeOptions &serving) {
+static void addLimits(CLI::App &command, ServeArguments &arguments) {
+  ServeOptions &serving = arguments.serving;
   constexpr uint64_t mostBytes = uint64_t(1) << 30, mostCount = 1 << 16;
   constexpr double mostSeconds = 1e6;
   HttpLimits &limits = serving.limits;
   wantWhole(command.add_option("--max-body-bytes", limits.bodyBytes,
                                "The longest request"),
+            1, mostBytes)
+      ->type_name("N")
+      ->capture_default_str();
+  wantWhole(command.add_option("--max-image-pixels", arguments.mostPixels,
+                               "The largest image of a request, before it is "
+                               "resized"),
             1, mostBytes)
       ->type_name("N")
       ->capture_default_str();
@@ -102,6 +132,10 @@ void hocket::registerServe(CLI::App &app, Status &result,
       addCommand(app, "serve", "Serve a trained model over HTTP");
   addModelInput(*command, *arguments);
   addModelTokenizer(*command, arguments->tokenizer);
+  wantPath(command->add_option("--chat-template", arguments->chatTemplate,
+                               "A file with the chat template (default: that "
+                               "of the tokenizer's folder)"))
+      ->type_name("FILE");
   ServeOptions &serving = arguments->serving;
   wantSomeText(command->add_option("--host", serving.host,
                                    "The address, or its name, to listen on; "
@@ -123,19 +157,21 @@ void hocket::registerServe(CLI::App &app, Status &result,
                    "The name of the model in requests (default: the name of "
                    "RUN)"))
       ->type_name("NAME");
-  addLimits(*command, serving);
+  addLimits(*command, *arguments);
   command->add_flag("--quiet", arguments->quiet,
                     "Do not print a line for each request");
   addGraphUse(*command, *arguments);
   addModelOptions(*command, *arguments);
   command->footer(
-      "POST /v1/completions and GET /v1/models are OpenAI's (prompt, "
-      "max_tokens, temperature, top_p,\n"
-      "top_k, min_p, repetition_penalty, n, stop, seed, echo, logprobs, "
-      "stream), PUT /api is Megatron-LM's;\n"
-      "there are POST /tokenize and /detokenize, and GET /health. Texts are "
-      "generated together, as many\n"
-      "as the microbatch has rows.\n"
+      "POST /v1/chat/completions, POST /v1/completions and GET /v1/models are "
+      "OpenAI's (messages or prompt,\n"
+      "max_tokens, temperature, top_p, top_k, min_p, repetition_penalty, n, "
+      "stop, seed, echo, logprobs, stream),\n"
+      "with images in messages; PUT /api is Megatron-LM's; there are POST "
+      "/tokenize and /detokenize, and\n"
+      "GET /health. Texts are generated together, as many as the microbatch "
+      "has "
+      "rows.\n"
       "\n"
       "Example:\n"
       "  hocket serve --load run --tokenizer gpt2 --port 8000\n"

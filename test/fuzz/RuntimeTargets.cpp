@@ -21,6 +21,8 @@
 #include "runtime/megatron/Model.h"
 #include "runtime/program/check/ProgramCheck.h"
 #include "runtime/program/file/ProgramFile.h"
+#include "runtime/serve/Chat.h"
+#include "runtime/serve/ChatFormat.h"
 #include "runtime/serve/Completion.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include "test/fuzz/Target.h"
@@ -179,16 +181,74 @@ static void readMerges(std::string_view bytes) {
   readTokenizer(path);
 }
 
+/// A model of bytes; with a chat template it sees images, in the place of '@'.
+static serve::ServedModel makeModel(const std::string &chatTemplate) {
+  auto tokenizer = tokenizer::openTokenizer("byte");
+  auto program = std::make_shared<program::Program>();
+  program->mutable_model()->set_vocab_size((*tokenizer)->vocabularySize());
+  program->mutable_model()->set_sequence_length(64);
+  serve::ServedModel model{"fuzz", program, *std::move(tokenizer), 0};
+  if (chatTemplate.empty())
+    return model;
+  auto &images = *program->mutable_training()->mutable_images();
+  images.set_image_token('@');
+  images.set_images(2);
+  images.set_image_size(8);
+  images.set_patch_size(4);
+  auto form = chat::ChatTemplate::parse(chatTemplate, "fuzz.jinja");
+  serve::ChatFormat format(*std::move(form), *model.tokenizer);
+  format.mostPixels = uint64_t(1) << 20;
+  model.chat = std::make_shared<const serve::ChatFormat>(std::move(format));
+  return model;
+}
+
+/// What a model would write that goes on with what the prompt begins with.
+static std::vector<inference::GeneratedText>
+answersTo(const serve::Completion &completion) {
+  std::vector<inference::GeneratedText> texts;
+  for (const serve::Question &question : completion.questions) {
+    const inference::GenerateRequest &request = question.request;
+    require(request.prompt.size() + request.tokens <= 65,
+            "what is asked for fits into the model");
+    inference::GeneratedText &text = texts.emplace_back();
+    text.tokens.assign(request.tokens, request.prompt.front());
+    text.logProbabilities.assign(request.tokens, -1);
+    text.likeliest.resize(request.tokens);
+    if (request.tellsOfPrompt)
+      for (size_t i = 1; i < request.prompt.size(); ++i)
+        text.prompt.push_back({{request.prompt[i], -1}, {}});
+  }
+  return texts;
+}
+
+/// A request for an answer, of a template that takes texts and of one that
+/// takes parts.
+static void readChat(std::string_view bytes) {
+  static const std::vector<serve::ServedModel> models = {
+      makeModel("{% for m in messages %}{{ m.role }}{{ m.content }}"
+                "{% endfor %}{{ eos_token }}"),
+      makeModel("{% for m in messages %}{% for p in m.content %}"
+                "{{ '@' if p.type == 'image' else p.text }}"
+                "{% endfor %}{% endfor %}")};
+  for (const serve::ServedModel &model : models) {
+    (void)serve::tokenizeJson(bytes, model);
+    auto parsed = serve::parseChat(bytes, model);
+    if (!parsed.ok())
+      continue;
+    for (const serve::Question &question : parsed->questions)
+      require(inference::checkImages(*model.program, question.request.images,
+                                     question.request.prompt)
+                  .ok(),
+              "a prompt has the tokens of its images");
+    (void)serve::chatJson(*parsed, answersTo(*parsed), model, 1);
+  }
+}
+
 /// A request that a server gets, as each of its parsers reads it; and the
-/// answer of a model that writes what the prompt begins with.
+/// answer.
 static void readRequest(std::string_view bytes) {
-  static const serve::ServedModel model = [] {
-    auto tokenizer = tokenizer::openTokenizer("byte");
-    auto program = std::make_shared<program::Program>();
-    program->mutable_model()->set_vocab_size((*tokenizer)->vocabularySize());
-    program->mutable_model()->set_sequence_length(64);
-    return serve::ServedModel{"fuzz", program, *std::move(tokenizer), 0};
-  }();
+  static const serve::ServedModel model = makeModel("");
+  readChat(bytes);
   (void)serve::tokenizeJson(bytes, model);
   (void)serve::detokenizeJson(bytes, model);
   auto completion = serve::parseCompletion(bytes, model);
@@ -196,19 +256,7 @@ static void readRequest(std::string_view bytes) {
   for (const auto *parsed : {&completion, &megatron}) {
     if (!parsed->ok())
       continue;
-    std::vector<inference::GeneratedText> texts;
-    for (const serve::Question &question : (*parsed)->questions) {
-      const inference::GenerateRequest &request = question.request;
-      require(request.prompt.size() + request.tokens <= 65,
-              "what is asked for fits into the model");
-      inference::GeneratedText &text = texts.emplace_back();
-      text.tokens.assign(request.tokens, request.prompt.front());
-      text.logProbabilities.assign(request.tokens, -1);
-      text.likeliest.resize(request.tokens);
-      if (request.tellsOfPrompt)
-        for (size_t i = 1; i < request.prompt.size(); ++i)
-          text.prompt.push_back({{request.prompt[i], -1}, {}});
-    }
+    std::vector<inference::GeneratedText> texts = answersTo(**parsed);
     (void)serve::completionJson(**parsed, texts, model, 1);
     (void)serve::megatronJson(**parsed, texts, model);
   }

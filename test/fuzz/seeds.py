@@ -1,6 +1,7 @@
 # Part of Hocket, under the Apache License v2.0.
 """Sound files for each target of Target.h, from the tree and from `hocket`."""
 
+import base64
 import gzip
 import json
 import lzma
@@ -58,9 +59,22 @@ REQUESTS = (
     {"prompt": [116, 111], "stop": ["be", "x"], "seed": 7, "top_p": 0.9, "model": "fuzz"},
     {"prompts": ["to be"], "tokens_to_generate": 2, "logprobs": True, "top_k": 3},
     {"tokens": [116, 111]},
-)
+    {"messages": [{"role": "system", "content": "be"},
+                  {"role": "user", "content": [{"type": "text", "text": "to"}]}],
+     "max_tokens": 3, "logprobs": True, "top_logprobs": 2, "stream": True,
+     "stream_options": {"include_usage": True}, "chat_template_kwargs": {"a": 1}},
+)  # fmt: skip
 PLANS = ("pp=2,dp=4,tp=2,mbs=1,schedule=interleaved-1f1b,vpp=2,recompute=selective",
          "cp=2,ep=4,zero=2")  # fmt: skip
+
+
+def conversation_about(image):
+    """A request to a server."""
+    kind = "png" if image.startswith(b"\x89PNG") else "jpeg"
+    url = f"data:image/{kind};base64,{base64.b64encode(image).decode()}"
+    parts = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": "be"}]
+    talk = [{"role": "user", "content": parts}, {"role": "assistant", "content": "or"}]
+    return {"messages": talk, "max_tokens": 2, "continue_final_message": True}
 
 
 def in_tree(*patterns):
@@ -114,7 +128,6 @@ class Seeds:
         self.add("plan", PLANS)
         self.add("memory-table", in_tree("test/planning/memory/*.csv"))
         self.add("shardings", [SHARDINGS])
-        self.add("request", map(json.dumps, REQUESTS))
         self.add("chat-template", in_tree("test/runtime/chat/templates/*.jinja"))
         self.add("adapter-config", in_tree("test/numerics/golden/adapter/adapter_config.json"))
         self.add("loss-mask", [MASK])
@@ -147,7 +160,10 @@ class Seeds:
     def images(self):
         golden = (ROOT / "test/runtime/data/golden/images.txt").read_text()
         lines = [line.split() for line in golden.splitlines()]
-        self.add("image", [bytes.fromhex(w[2]) for w in lines if w[0] == "image"])
+        images = [bytes.fromhex(w[2]) for w in lines if w[0] == "image"]
+        self.add("image", images)
+        about = [conversation_about(image) for image in (images[0], images[-1])]
+        self.add("request", map(json.dumps, (*REQUESTS, *about)))
         self.add("images-file", [IMAGES])
 
     def compressed(self):

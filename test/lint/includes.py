@@ -49,8 +49,8 @@ ALLOWED = {
     "runtime/train": ["base", "runtime", "!runtime/tools", "kernels"],
     "runtime/inference": ["base", "runtime", "!runtime/evaluate", "!runtime/serve", "!runtime/tools"],
     "runtime/evaluate": ["base", "runtime/inference", "runtime/tokenizer"],
-    "runtime/serve": ["base", "runtime/inference", "runtime/program", "runtime/tokenizer",
-                      "runtime/train"],
+    "runtime/serve": ["base", "runtime/chat", "runtime/inference", "runtime/program",
+                      "runtime/tokenizer", "runtime/train"],
     "runtime/tools": ["base", "runtime"],
     "dialects/plan": ["base"],
     # What levels, most of which may not include each other, say alike.
