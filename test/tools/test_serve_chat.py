@@ -1,5 +1,5 @@
 # Part of Hocket, under the Apache License v2.0.
-"""`hocket serve` answers conversations, with images too."""
+"""`hocket serve` answers conversations, with images too; `hocket ask --chat` asks it."""
 
 import base64
 import concurrent.futures
@@ -13,7 +13,7 @@ import unittest
 import zlib
 
 from programs import ROOT, hocket
-from servers import Server
+from servers import Server, converse
 
 SPEC = """model {
   layers: 2 hidden: 32 heads: 2 ffn: 48 vocab_size: 644 max_positions: 96
@@ -357,6 +357,45 @@ class ChatTest(unittest.TestCase):
                           "--chat-template", named)  # fmt: skip
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(str(named), done.stderr)
+
+    def test_ask_has_conversations(self):
+        url = f"http://127.0.0.1:{self.seeing.port}"
+        file = self.folder / "noise.png"
+        file.write_bytes(png(1, 9, 7))
+        jpeg = self.folder / "ramp.jpg"
+        jpeg.write_bytes(golden("jpeg420"))
+        writing = ("--tokens", 6, "--greedy", "--ignore-eod")
+        body = {"max_tokens": 6, "temperature": 0, "ignore_eos": True}
+        talk = [said("Be brief.", "system"),
+                about("What?", file.read_bytes(), jpeg.read_bytes())]  # fmt: skip
+        first = self.seeing.chat(*talk, **body)["choices"][0]["message"]["content"]
+        shared = (url, "--chat", "--system", "Be brief.", "--image", file, "--image", jpeg)
+        done = hocket("ask", *shared, "--prompt", "What?", *writing)
+        self.assertEqual((done.returncode, done.stdout), (0, first + "\n"), done.stderr)
+        # Typed: the second answer is to all that was said; what was refused was not.
+        talk += [said(first), said("Why?", "user")]
+        second = self.seeing.chat(*talk, **body)["choices"][0]["message"]["content"]
+        self.assertNotEqual(first, second)
+        status, shown = converse("ask", *shared, *writing, lines=["What?", "a " * 150, "Why?"],
+                                 ends=b"\x04")  # fmt: skip
+        self.assertEqual(status, 0, shown)
+        self.assertIn("the server refuses: the prompt has", shown)
+        plain = "".join(shown.replace("\r", "").split("\n"))
+        for text in (first, second):
+            self.assertIn("".join(text.replace("\r", "").split("\n")), plain)
+        (self.folder / "text.png").write_text("no image")
+        for arguments, message in (
+            ((url, "--prompt", "a", "--system", "b"), "--chat"),
+            ((url, "--prompt", "a", "--image", file), "--chat"),
+            ((url, "--chat", "--prompt", "a", "--image", "none.png"), "none.png"),
+            ((url, "--chat", "--prompt", "a", "--image", self.folder / "text.png"),
+             "expected a PNG or JPEG file"),
+            ((f"127.0.0.1:{self.blind.port}", "--chat", "--prompt", "a", "--image", file),
+             "the server refuses: 'messages[0].content[0]' is an image"),
+        ):  # fmt: skip
+            done = hocket("ask", *arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(message, done.stderr)
 
 
 if __name__ == "__main__":
