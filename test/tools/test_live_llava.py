@@ -1,11 +1,12 @@
 # Part of Hocket, under the Apache License v2.0.
-"""What models that see images write, and their adapters, beside the transformers and the
-peft library, where these are installed.
+"""What models that see images write, also in conversations, and their adapters, beside the
+transformers and the peft library, where these are installed.
 
     pip install torch transformers pillow peft
     python3 test/tools/test_live_llava.py
 """
 
+import base64
 import importlib.util
 import json
 import os
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import unittest
 
+from servers import Server
 from test_live_models import LLAVAS, SIZES, TOWER, TRAINING, WORDS, must, said
 
 # Last, as it has a module of the name of a package.
@@ -28,6 +30,11 @@ LENGTH, TOKEN, WRITTEN = 32, 19, 6
 PROMPTS = ([5, TOKEN, 7], [6, 9], [TOKEN, 8, TOKEN, 5, 9, 6, 7], [TOKEN], [11, 12, 9, TOKEN])
 # Plans, and heads of the tower, which tensor ranks divide.
 PLANS = (((), 3), (("--mesh", "dp=2"), 3), (("--mesh", "tp=2,pp=2"), 2), (("--mesh", "cp=2"), 3))
+# As llava's: of parts, images first.
+TEMPLATE = """{% for m in messages %}{{ 'word1 ' if m['role'] == 'user' else 'word2 ' }}\
+{% for p in m['content'] | selectattr('type', 'equalto', 'image') %}{{ 'word14 ' }}{% endfor %}\
+{% for p in m['content'] | selectattr('type', 'equalto', 'text') %}{{ p['text'] + ' ' }}\
+{% endfor %}{% endfor %}{% if add_generation_prompt %}{{ 'word2' }}{% endif %}"""
 
 
 @unittest.skipIf(MISSING, f"{' and '.join(MISSING)} of Python are not here")
@@ -136,6 +143,88 @@ class LiveLlavaTest(unittest.TestCase):
                         self.assertEqual(our["tokens"], tokens)
                         for a, b in zip(our["log_probabilities"], scores, strict=True):
                             self.assertAlmostEqual(a, b, delta=NEAR)
+
+    def asked_by_processor(self, model, around, messages):
+        """What transformers' processor makes of messages, and the tokens that the model
+        writes behind that."""
+        from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+
+        side = TOWER["image_size"]
+        processor = self.transformers.LlavaProcessor(
+            CLIPImageProcessorPil(size={"shortest_edge": side}, crop_size=side),
+            self.transformers.BertTokenizer(
+                str(self.words / "vocab.txt"), extra_special_tokens={"image_token": WORDS[TOKEN]}
+            ),
+            patch_size=TOWER["patch_size"], num_additional_image_tokens=1,
+            vision_feature_select_strategy=around.get("vision_feature_select_strategy", "default"),
+            chat_template=TEMPLATE,
+        )  # fmt: skip
+        inputs = processor.apply_chat_template(
+            messages, add_generation_prompt=True, tokenize=True, return_dict=True,
+            return_tensors="pt",
+        )  # fmt: skip
+        given = {k: inputs[k] for k in ("input_ids", "pixel_values") if k in inputs}
+        with self.torch.no_grad():
+            told = model.generate(
+                **given, max_new_tokens=WRITTEN, min_new_tokens=WRITTEN, do_sample=False,
+                eos_token_id=len(WORDS) + 1, pad_token_id=0,
+            )  # fmt: skip
+        count = inputs["input_ids"].shape[1]
+        return told[0, :count].tolist(), told[0, count:].tolist()
+
+    def test_conversations_are_the_processors(self):
+        """Of a server, with images in base64."""
+        from PIL import Image
+
+        self.write_images()
+        (self.words / "chat_template.jinja").write_text(TEMPLATE)
+
+        def talk(opened, *turns):
+            """Messages of words and of files that are `opened`."""
+            messages = []
+            for turn in turns:
+                parts = [opened.get(p, {"type": "text", "text": p}) for p in turn]
+                role = "assistant" if len(messages) % 2 else "user"
+                messages.append({"role": role, "content": parts})
+            return messages
+
+        files = ["0-0.png", "2-0.png", "2-1.png"]
+        theirs, ours = {}, {}
+        for file in files:
+            path = self.folder / file
+            theirs[file] = {"type": "image", "image": Image.open(path)}
+            url = f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
+            ours[file] = {"type": "image_url", "image_url": {"url": url}}
+        talks = (
+            [["0-0.png", "word1 word3"]],
+            [["word5"]],
+            [["2-0.png"], ["word9"], ["2-1.png"]],
+            [["word8", "2-1.png"]],
+        )
+        for name, (tower, text, around) in LLAVAS.items():
+            folder, model = self.publish(tower, text, around)
+            settings = {
+                **TRAINING, "training.images_per_sequence": 2,
+                "training.sequence_length": LENGTH, "training.data.eod_token": TOKEN - 1,
+                "training.data.eod_mask_loss": "true",
+            }  # fmt: skip
+            start = self.folder / f"served {name}"
+            must("checkpoint", "import", folder, "-o", start, *said(settings))
+            server = Server("--load", start, "--rows", "2", tokenizer=self.words)
+            self.addCleanup(server.process.kill)
+            for turns in talks:
+                with self.subTest(name, turns=turns):
+                    prompt, written = self.asked_by_processor(
+                        model, around, talk(theirs, *turns)
+                    )
+                    messages = talk(ours, *turns)
+                    told = server.say("/tokenize", {"messages": messages})
+                    self.assertEqual(told["tokens"], prompt)
+                    answer = server.chat(*messages, max_tokens=WRITTEN, temperature=0,
+                                         ignore_eos=True, logprobs=True)  # fmt: skip
+                    content = answer["choices"][0]["logprobs"]["content"]
+                    self.assertEqual([c["token"] for c in content], [WORDS[i] for i in written])
+            self.assertEqual(server.end(), 0)
 
     @unittest.skipIf(not importlib.util.find_spec("peft"), "peft of Python is not here")
     def test_adapters_are_pefts(self):
