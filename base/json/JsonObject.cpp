@@ -17,28 +17,48 @@ using namespace hocket;
 using nlohmann::json;
 
 namespace {
-/// What nlohmann's parser tells while it reads.
-class Watch {
+/// Reads a text and keeps none of it. nlohmann's parser that is watched while
+/// it makes values looks through a whole list for each object of it.
+class Watch final : public nlohmann::json_sax<json> {
 public:
-  bool operator()(int depth, json::parse_event_t event, const json &value) {
-    using Event = json::parse_event_t;
-    bool begins = event == Event::object_start || event == Event::array_start;
-    isTooDeep |= begins && depth >= mostLevels;
-    if (event == Event::object_start)
-      keys.emplace_back();
-    else if (event == Event::object_end)
-      keys.pop_back();
-    else if (event == Event::key && !isTooDeep && twice.empty() &&
-             !keys.back().insert(value.get<std::string>()).second)
-      twice = {value.get<std::string>()};
-    return !isTooDeep; // What is left out is not told of when it ends.
+  bool start_object(size_t) override {
+    keys.emplace_back();
+    return goDeeper();
+  }
+  bool start_array(size_t) override { return goDeeper(); }
+  bool end_object() override {
+    keys.pop_back();
+    --levels;
+    return true;
+  }
+  bool end_array() override {
+    --levels;
+    return true;
+  }
+  bool key(std::string &name) override {
+    if (twice.empty() && !keys.back().insert(name).second)
+      twice = {name};
+    return true;
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(int64_t) override { return true; }
+  bool number_unsigned(uint64_t) override { return true; }
+  bool number_float(double, const std::string &) override { return true; }
+  bool string(std::string &) override { return true; }
+  bool binary(json::binary_t &) override { return true; }
+  bool parse_error(size_t, const std::string &,
+                   const json::exception &) override {
+    return false;
   }
 
-  static constexpr int mostLevels = 1024;
-  bool isTooDeep = false;
   std::vector<std::string> twice; ///< The first key that is, if any.
 
 private:
+  static constexpr int mostLevels = 1024;
+  bool goDeeper() { return ++levels <= mostLevels; }
+
+  int levels = 0;
   std::vector<std::set<std::string>> keys; ///< Of the objects around.
 };
 } // namespace
@@ -46,9 +66,11 @@ private:
 std::optional<JsonDefect> hocket::readJsonObject(std::string_view text,
                                                  json &object) {
   Watch watch;
-  object = json::parse(text, std::ref(watch), /*allow_exceptions=*/false);
+  bool isSound = json::sax_parse(text, &watch);
+  object = isSound ? json::parse(text, nullptr, /*allow_exceptions=*/false)
+                   : json(nullptr);
   size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  if (object.is_discarded() || watch.isTooDeep) {
+  if (!isSound || object.is_discarded()) {
     object = nullptr;
     auto defect = findJsonDefect(text);
     return defect ? *defect : JsonDefect{begin, "JSON"};

@@ -62,3 +62,15 @@ TEST(JsonObject, IsNotTooDeep) {
         << object.status().message();
   }
 }
+
+// Each is as much work as the last: who asks a server may send lists.
+TEST(JsonObject, ListsOfObjectsAreLong) {
+  constexpr size_t count = 400000;
+  std::string text = R"({"a": [)";
+  for (size_t i = 0; i < count; ++i)
+    text += "{},";
+  text += "{}]}";
+  auto object = parseJsonObject(text, "f", 1);
+  ASSERT_TRUE(object.ok()) << object.status().message();
+  EXPECT_EQ((*object)["a"].size(), count + 1);
+}
