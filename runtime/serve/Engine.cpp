@@ -77,6 +77,7 @@ static json orderOf(uint64_t id, const Question &question,
           question.stops,
           question.endsWithDocument,
           question.ends,
+          request.neighbors,
           std::move(numbers)};
 }
 
@@ -103,6 +104,7 @@ readQuestion(const json &from, const std::vector<TowerImage> &images) {
   take(question.stops);
   take(question.endsWithDocument);
   take(question.ends);
+  take(request.neighbors);
   for (const json &number : from.at(at))
     request.images.push_back(images.at(number.get<size_t>()));
   return {id, std::move(question)};

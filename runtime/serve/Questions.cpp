@@ -7,6 +7,7 @@
 #include "runtime/serve/Questions.h"
 
 #include "base/Format.h"
+#include "runtime/inference/PromptNeighbors.h"
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -65,6 +66,21 @@ static Status readStream(RequestFields &fields, Completion &completion) {
   return inner.checkNoneLeft();
 }
 
+/// Texts that were retrieved for what is asked; an empty list: none was found.
+static Status readRetrieved(RequestFields &fields, GenerateRequest &request,
+                            const ServedModel &model) {
+  constexpr size_t mostTexts = 1024;
+  if (!fields.find("retrieved"))
+    return okStatus();
+  std::vector<std::string> texts;
+  HOCKET_RETURN_IF_ERROR(fields.read("retrieved", texts, mostTexts));
+  auto neighbors = neighborsOf(*model.program, *model.tokenizer, texts);
+  if (!neighbors.ok())
+    return neighbors.status().withContext(fields.quoted("retrieved"));
+  request.neighbors = std::move(*neighbors);
+  return okStatus();
+}
+
 Status serve::readWriting(RequestFields &fields, Completion &completion,
                           Question &question, const ServedModel &model) {
   std::string name = model.name, user;
@@ -79,6 +95,7 @@ Status serve::readWriting(RequestFields &fields, Completion &completion,
   HOCKET_RETURN_IF_ERROR(fields.read("stop", question.stops, 16));
   HOCKET_RETURN_IF_ERROR(fields.read("ignore_eos", ignoresEnd));
   question.endsWithDocument = !ignoresEnd;
+  HOCKET_RETURN_IF_ERROR(readRetrieved(fields, question.request, model));
   HOCKET_RETURN_IF_ERROR(readStream(fields, completion));
   return fields.read("user", user);
 }

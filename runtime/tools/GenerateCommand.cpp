@@ -53,9 +53,9 @@ struct GenerateArguments : ModelInput, WritingOptions {
 /// A text, and what comes with it.
 struct Prompt {
   std::string text;
-  std::string place;                       ///< "prompts.jsonl:3", "--prompt"
-  std::vector<std::string> images = {};    ///< Files.
-  std::vector<std::string> retrieved = {}; ///< Texts.
+  std::string place;                    ///< "prompts.jsonl:3", "--prompt"
+  std::vector<std::string> images = {}; ///< Files.
+  std::optional<std::vector<std::string>> retrieved = {}; ///< Texts.
 };
 
 } // namespace
@@ -109,7 +109,8 @@ static StatusOr<Prompt> promptOf(std::string_view line, bool isJson,
     if (!status.ok())
       return status.withContext(prompt.place);
   prompt.images = std::move(*images);
-  prompt.retrieved = std::move(*retrieved);
+  if (object.contains("retrieved"))
+    prompt.retrieved = std::move(*retrieved);
   for (const char *name : {"prompt", "text"})
     if (object.contains(name) && object[name].is_string()) {
       prompt.text = object[name].get<std::string>();
@@ -120,9 +121,12 @@ static StatusOr<Prompt> promptOf(std::string_view line, bool isJson,
 
 static StatusOr<std::vector<Prompt>>
 readPrompts(const GenerateArguments &arguments) {
-  if (arguments.prompt)
-    return std::vector<Prompt>{
-        {*arguments.prompt, "--prompt", arguments.images, arguments.retrieved}};
+  if (arguments.prompt) {
+    Prompt prompt{*arguments.prompt, "--prompt", arguments.images};
+    if (!arguments.retrieved.empty())
+      prompt.retrieved = arguments.retrieved;
+    return std::vector<Prompt>{std::move(prompt)};
+  }
   tokenizer::SourceText file;
   if (arguments.promptFile == "-") {
     file.path = "standard input";
@@ -158,9 +162,9 @@ static Status addWhatComesWith(const Prompt &prompt,
     HOCKET_ASSIGN_OR_RETURN(TowerImage image, readTowerImage(program, file));
     request.images.push_back(std::move(image));
   }
-  if (!prompt.retrieved.empty()) {
+  if (prompt.retrieved) {
     HOCKET_ASSIGN_OR_RETURN(request.neighbors,
-                            neighborsOf(program, tokenizer, prompt.retrieved));
+                            neighborsOf(program, tokenizer, *prompt.retrieved));
   }
   return expandImages(program, prompt.images.size(), request.prompt);
 }

@@ -9,10 +9,15 @@ import random
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "test/tools")]
+
+from servers import Server  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
 SPEC = ROOT / "examples/retro/spec.textproto"
 PAGE = (ROOT / "examples/retro/README.md").read_text()
@@ -117,13 +122,14 @@ class RetroTest(unittest.TestCase):
         question = {"prompt": "The river"}
         found = ["Old stone bridges burn.", "The lamps runs until dawn."]
         lines = [question | {"retrieved": found}, question | {"retrieved": found[0]},
-                 question | {"retrieved": [found[0], ""]}]  # fmt: skip
+                 question | {"retrieved": [found[0], ""]}, question | {"retrieved": []}]  # fmt: skip
         write = ("generate", "--load", "run", "--tokenizer", "gpt2", "--greedy", "--tokens", "40")
         (self.folder / "asked.jsonl").write_text("\n".join(map(json.dumps, lines)))
         said = self.run_words(*write, "--prompts", "asked.jsonl")
-        both, one, same = (json.loads(line) for line in said.splitlines())
+        both, one, same, _ = (json.loads(line) for line in said.splitlines())
         self.assertEqual(one["log_probabilities"], same["log_probabilities"])
         self.assertNotEqual(both["log_probabilities"], one["log_probabilities"])
+        self.ask_a_server(found, both["text"])
         for line, message in (
             (question, "and there are none"),
             (question | {"retrieved": found + [""]}, "there are 3 retrieved texts"),
@@ -139,6 +145,26 @@ class RetroTest(unittest.TestCase):
             self.assertIn("asked.jsonl:1: ", done.stderr)
             self.assertIn(message, done.stderr)
             self.assertFalse((self.folder / "out.jsonl").exists())
+
+    def ask_a_server(self, found, text):
+        """The same of a request, on two ranks."""
+        server = Server("--load", self.folder / "run", "--mesh", "tp=2",
+                        tokenizer=self.folder / "gpt2")  # fmt: skip
+        self.addCleanup(server.process.kill)
+        asked = {"prompt": "The river", "max_tokens": 40, "temperature": 0, "logprobs": 0}
+        said, none = (
+            server.complete(**asked, retrieved=texts)["choices"][0] for texts in (found, [])
+        )
+        self.assertEqual(said["text"], text)
+        self.assertNotEqual(said["logprobs"], none["logprobs"])
+        for more, message in (
+            ({}, "and there are none"),
+            ({"retrieved": [*found, "more"]}, "'retrieved': there are 3 retrieved texts"),
+        ):
+            status, error = server.ask("POST", "/v1/completions", asked | more)
+            self.assertEqual(status, 400, error)
+            self.assertIn(message, json.loads(error)["error"]["message"])
+        self.assertEqual(server.end(), 0)
 
     def test_plans_of_the_full_model(self):
         """The flags of the page, each of which compiles, and the plan that is found."""
