@@ -34,7 +34,7 @@ struct KnownModel {
   int64_t expertGroups = 0, topGroups = 0;
   int64_t window = 0, windowBlocks = 0;
   int64_t predicted = 0, expertLatent = 0, attentionBlocks = 0;
-  bool gated = true, tied = false, expertBias = false;
+  bool gated = true, tied = false, expertLimits = false;
   LatentAttention latent = {};
   StateSpace stateSpace = {};
 };
@@ -80,7 +80,7 @@ constexpr KnownModel models[] = {
      .expertFfn = 2880,
      .window = 128,
      .windowBlocks = 12,
-     .expertBias = true},
+     .expertLimits = true},
     {.spelling = {"GPTOSS120B", ""},
      .layers = 36,
      .hidden = 2880,
@@ -94,7 +94,7 @@ constexpr KnownModel models[] = {
      .expertFfn = 2880,
      .window = 128,
      .windowBlocks = 18,
-     .expertBias = true},
+     .expertLimits = true},
     {.spelling = {"DEEPSEEKV3", "671B"},
      .layers = 61,
      .hidden = 7168,
@@ -257,6 +257,6 @@ std::optional<ModelShape> planning::publishedModel(const std::string &name,
   model.topGroups = known->topGroups;
   model.predicted = known->predicted;
   model.expertLatent = known->expertLatent;
-  model.expertBias = known->expertBias;
+  model.expertLimits = known->expertLimits;
   return model;
 }

@@ -45,6 +45,14 @@ private:
   void wideGemm(const cluster::Gemm &gemm);
   /// One of all experts that the rank has.
   void expertGemm(const cluster::Gemm &shape);
+  /// Limits on what activations read, and biases, have kernels of their own in
+  /// published systems whose experts' GEMMs are not one kernel
+  /// (Megatron-Core, weighted_bias_quick_geglu_impl and TEGroupedMLP).
+  bool limitsApart() const;
+  void limits(double elements); ///< Of each half.
+  void groupedBias(double elements);
+  void expertBias(double elements, double experts);
+  static constexpr double kLimitBytes = 16, kLimitKernels = 4;
   /// Tensors that are quantized, and what they have together.
   struct Quantized {
     double elements, tensors;
@@ -75,9 +83,41 @@ void LayerPricer::expertGemm(const cluster::Gemm &shape) {
   double each = times.software().expert_launches() * kernels * shape.count;
   launch(work.forward, each);
   launch(work.backward, 2 * each);
-  // A bias is added, and its gradient summed, by kernels of their own.
-  if (double made = element * shape.count * shape.m * shape.n; model.expertBias)
-    moved(2 * made, made, 1);
+  groupedBias(shape.count * shape.m * shape.n);
+}
+
+bool LayerPricer::limitsApart() const {
+  return !compiled && model.expertLimits &&
+         times.software().expert_launches() > 0;
+}
+
+/// With GEMMs of all experts at once a kernel adds each bias, and one sums its
+/// gradient.
+void LayerPricer::groupedBias(double elements) {
+  if (!compiled && model.expertLimits && !limitsApart())
+    moved(2 * element * elements, element * elements, 1);
+}
+
+/// Forward each half is limited, and both are put side by side; backward masks
+/// of one and of both limits are made and applied, and the halves put side by
+/// side (torch.clamp, torch.cat).
+void LayerPricer::limits(double elements) {
+  work.forward.memory += times.memory(kLimitBytes * elements);
+  work.backward.memory += times.memory(30 * elements);
+  launch(work.forward, kLimitKernels);
+  launch(work.backward, 7);
+}
+
+/// Of the second matrix; a GEMM adds that of the first. The bias times a
+/// token's weight is made in 32 bits, added, put side by side with what other
+/// experts make, and narrowed. Backward the gradient is widened and narrowed,
+/// its parts put side by side, and multiplied and summed for the bias and for
+/// the weight.
+void LayerPricer::expertBias(double elements, double experts) {
+  work.forward.memory += times.memory(28 * elements);
+  work.backward.memory += times.memory(40 * elements);
+  launch(work.forward, 2 * experts + 2);
+  launch(work.backward, 5 * experts + 2);
 }
 
 /// Of each tensor the largest magnitude is found, beside what makes the tensor,
@@ -297,6 +337,10 @@ void LayerPricer::expertBlock() {
   double up = model.gated ? 2 * ffn : ffn;
   expertGemm({each, up, width, local});
   expertGemm({each, width, ffn, local});
+  if (limitsApart()) {
+    limits(local * each * ffn);
+    expertBias(local * each * width, local);
+  }
   if (compiled && step.block > 0) {
     double matrices = model.gated ? 3 : 2;
     quantizeBlocks({heldRows() * (width + ffn), 2},
@@ -378,9 +422,13 @@ void LayerPricer::modules(RecomputeModules modules, const LayerKind &kind) {
   if (experts && modules.intersects({RecomputeModule::Activation,
                                      RecomputeModule::MoeActivation,
                                      RecomputeModule::Moe})) {
-    bytes += element * (up + 1) * heldRows() * double(model.expertFfn) /
-             double(plan.expertTensor());
+    double ffn = double(model.expertFfn) / double(plan.expertTensor());
+    bytes += element * (up + 1) * heldRows() * ffn;
     ++ops;
+    if (limitsApart()) {
+      bytes += kLimitBytes * heldRows() * ffn;
+      ops += kLimitKernels;
+    }
   }
   moved(bytes, 0, ops);
 }

@@ -23,6 +23,8 @@ public:
   void compiledStateSpace(bool ends);
   void stateSpaceModules(RecomputeModules modules);
   void latentAttention();
+  /// Of it, what makes heads of the small vectors.
+  void latentHeads();
 
 private:
   void scan(double inner, double both);
@@ -183,17 +185,23 @@ void MixerPricer::stateSpaceModules(RecomputeModules modules) {
 
 void MixerPricer::latentAttention() {
   const LatentAttention &shape = model.latent;
+  double small = double(shape.queryRank + shape.keyValueRank);
+  gemm({whole, small + double(shape.rotaryDim), hidden});
+  latentHeads();
+  attend();
+  gemm({tokens, hidden, double(model.heads * shape.valueDim) / tp});
+  tensorCollective();
+  stream();
+}
+
+void MixerPricer::latentHeads() {
+  const LatentAttention &shape = model.latent;
   double heads = double(model.heads) / tp;
   double q = double(shape.queryRank), kv = double(shape.keyValueRank);
   double key = double(shape.plainDim + shape.rotaryDim);
   double value = double(shape.valueDim);
-  gemm({whole, q + kv + double(shape.rotaryDim), hidden});
   gemm({tokens, heads * key, q});
   gemm({tokens, heads * (double(shape.plainDim) + value), kv});
-  attend();
-  gemm({tokens, hidden, heads * value});
-  tensorCollective();
-  stream();
   // Two norms of the small vectors; queries are rotated, keys are put together
   // from their parts, values taken out: each read and written.
   double row = element * tokens;
@@ -264,4 +272,12 @@ PassWork planning::latentAttentionWork(const ModelShape &model,
   MixerPricer pricer(model, step, plan, times, false);
   pricer.latentAttention();
   return pricer.result();
+}
+
+Work planning::latentAgainWork(const ModelShape &model, const StepShape &step,
+                               const ParallelPlan &plan,
+                               const cluster::OpTimes &times) {
+  MixerPricer pricer(model, step, plan, times, false);
+  pricer.latentHeads();
+  return pricer.result().forward;
 }

@@ -51,6 +51,11 @@ PassWork latentAttentionWork(const ModelShape &model, const StepShape &step,
                              const ParallelPlan &plan,
                              const cluster::OpTimes &times);
 
+/// Of its forward, what makes heads of the small vectors
+/// (software.latent_again).
+Work latentAgainWork(const ModelShape &model, const StepShape &step,
+                     const ParallelPlan &plan, const cluster::OpTimes &times);
+
 } // namespace hocket::planning
 
 #endif // HOCKET_PASSES_PLANNING_COST_MIXERWORK_H

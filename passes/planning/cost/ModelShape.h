@@ -178,7 +178,9 @@ struct ModelShape {
   /// Experts work on vectors of this width, to which tokens are brought by one
   /// matrix before they are sent and from which by another; 0: of `hidden`.
   int64_t expertLatent = 0;
-  bool expertBias = false; ///< Experts' matrices have one.
+  /// Experts' matrices have biases, and what their activations read has limits
+  /// (GPT-OSS).
+  bool expertLimits = false;
   /// Norms of a block's input; of what it makes, before that is added; and of
   /// queries and keys.
   bool inputNorms = true, resultNorms = false, headNorms = false;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/planning/cost/ActivationBytes.h"
+#include "passes/planning/cost/MixerWork.h"
 #include "passes/planning/cost/RankParameters.h"
 #include "passes/planning/cost/StepCost.h"
 #include "passes/planning/cost/VisionCost.h"
@@ -92,6 +93,9 @@ PartWork planning::partWork(const CostProblem &problem,
     if (!again.empty())
       layer.again = modulesWork(model, problem.step, plan, kind, times, again,
                                 problem.compiled);
+    if (system.software().latent_again() && !problem.compiled &&
+        kind.attention > 0 && plan.recompute != Recompute::Full)
+      layer.again += latentAgainWork(model, problem.step, plan, times);
     if (problem.compiled && plan.recompute == Recompute::Full && !kind.experts)
       layer.again = neededAgainWork(model, problem.step, plan, kind, times);
   }

@@ -330,5 +330,85 @@ TEST(Recompute, WholeExpertsAreMadeAgainWithTheirExchanges) {
   EXPECT_GT(all.gemms, some.gemms);
 }
 
+/// Megatron-Core's module mla_up_proj: heads are made again of the small
+/// vectors, of DeepSeek-V3's sizes, whatever else is.
+TEST(Recompute, HeadsOfLatentAttentionAreMadeAgain) {
+  ModelShape model = gpt(4, 7168, 128);
+  model.headDim = 128;
+  model.latent = {1536, 512, 128, 64, 128};
+  CostProblem problem = problemOn("h100", 16, model, 64);
+  auto again = [&](const char *plan) {
+    return partWork(problem, *parsePlan(plan)).layers.back().again;
+  };
+  const char *plain = "dp=8,tp=2,mbs=1,sp=1";
+  const char *norms =
+      "dp=8,tp=2,mbs=1,sp=1,recompute=selective,modules=layernorm";
+  Work before = again(norms);
+  EXPECT_EQ(again(plain).device(), 0);
+  problem.system.mutable_software()->set_latent_again(true);
+  cluster::OpTimes times(problem.system, 16);
+  // Of 2,048 tokens and 64 heads of the rank.
+  double gemms = times.gemm({2048, 64 * 192.0, 1536}) +
+                 times.gemm({2048, 64 * 256.0, 512});
+  EXPECT_NEAR(again(plain).gemms, gemms, 1e-12);
+  EXPECT_NEAR(again(norms).gemms, gemms, 1e-12);
+  EXPECT_NEAR(again(norms).memory - before.memory, again(plain).memory, 1e-12);
+  EXPECT_EQ(again(plain).tensor, 0);
+  problem.compiled = true;
+  EXPECT_EQ(again(plain).device(), 0);
+}
+
+/// Bytes of the kernels that Megatron-Core limits GPT-OSS's activations and
+/// adds its biases with, tensor by tensor, of two bytes an element but for sums
+/// of weighted biases, of four; masks have one.
+TEST(StepCost, LimitsAndBiasesOfExpertsHaveTheirKernels) {
+  CostProblem problem = problemOn("h100", 8, gpt(4, 2048, 16), 64);
+  ModelShape &model = problem.model;
+  model.experts = 16;
+  model.topK = 2;
+  model.expertFfn = 1024;
+  model.gated = true;
+  ParallelPlan plan = *parsePlan("dp=8,ep=4,mbs=1");
+  auto work = [&] { return partWork(problem, plan).layers.back(); };
+  PassWork without = work();
+  model.expertLimits = true;
+  PassWork with = work();
+  cluster::OpTimes times(problem.system, 16);
+  double rows = 2048 * 2, halves = rows * 1024, made = rows * 2048;
+  double limited = 2 * (2 + 2) + 2 * (2 + 2);
+  // Masks of one comparison, and of two and their product; what they choose.
+  double masked = (2 + 1) + (1 + 2 + 2) + 2 * (2 + 1) + (1 + 1 + 1) +
+                  (1 + 2 + 2) + 2 * (2 + 2);
+  double added = 4 + (2 + 4 + 4) + (4 + 4) + (4 + 2);
+  double summed = (2 + 4) + (4 + 2) + (2 + 2) + 2 * (4 + 4 + 4);
+  EXPECT_NEAR(with.forward.memory - without.forward.memory,
+              times.memory(limited * halves + added * made), 1e-12);
+  EXPECT_NEAR(with.backward.memory - without.backward.memory,
+              times.memory(masked * halves + summed * made), 1e-12);
+  // Of each of four experts two kernels, and four, two; backward five, and
+  // seven, two.
+  double each = times.software().kernel_seconds();
+  EXPECT_NEAR(with.forward.gaps - without.forward.gaps, 14 * each, 1e-12);
+  EXPECT_NEAR(with.backward.gaps - without.backward.gaps, 29 * each, 1e-12);
+  // Activations that are made again are limited again.
+  plan = *parsePlan("dp=8,ep=4,mbs=1,recompute=selective,modules=moe_act");
+  Work limitedAgain = work().again;
+  model.expertLimits = false;
+  EXPECT_NEAR(limitedAgain.memory - work().again.memory,
+              times.memory(limited * halves), 1e-12);
+  // With GEMMs of all experts at once: a kernel for each bias.
+  model.expertLimits = true;
+  problem.system.mutable_software()->set_expert_launches(0);
+  Work grouped = work().forward;
+  model.expertLimits = false;
+  EXPECT_NEAR(grouped.memory - work().forward.memory,
+              times.memory((2 + 2) * (2 * halves + made)), 1e-12);
+  model.expertLimits = true;
+  problem.compiled = true;
+  Work compiled = work().forward;
+  model.expertLimits = false;
+  EXPECT_EQ(compiled.device(), work().forward.device());
+}
+
 } // namespace
 } // namespace hocket::planning
