@@ -50,16 +50,43 @@ constexpr Published recipes[] = {
     {"QWEN3235BA22B", "b200", "26", "27", kEagerAllToAll},
     {"QWEN3235BA22B", "b300", "25.10", "26.03", kEagerOverlapped},
     {"QWEN3235BA22B", "b300", "26.03", "27", kEagerAllToAll},
+    // HybridEP and graphs of parts, a release before others had them.
+    {"QWEN3235BA22B",
+     "gb200",
+     "25.10",
+     "26",
+     {.graphs = Graphs::Parts, .exchange = Exchange::Once}},
     // The same until its recipe changed to HybridEP, after 26.02.
     {"QWEN330BA3B", "h100", "25.10", "26.02.01", kEagerOverlapped},
     {"QWEN330BA3B", "h100", "26.02.01", "27", {.exchange = Exchange::Once}},
-    {"DEEPSEEKV3", "h100", "25", "27", {.exchange = Exchange::OnceOverlapped}},
-    {"DEEPSEEKV3", "b200", "26", "26.03", {.graphs = Graphs::None}},
+    // Heads of latent attention are made again until whole steps are graphs, on
+    // GB200 and H100 throughout; on H100 tp_comm_overlap and
+    // overlap_grad_reduce
+    // are off.
+    {"DEEPSEEKV3",
+     "h100",
+     "25",
+     "27",
+     {.exchange = Exchange::OnceOverlapped,
+      .latentAgain = true,
+      .tensorApart = true,
+      .dataApart = true}},
+    {"DEEPSEEKV3", "gb200", "25", "27", {.latentAgain = true}},
+    {"DEEPSEEKV3", "gb300", "25", "26.05", {.latentAgain = true}},
+    {"DEEPSEEKV3", "gb300", "26.05", "27", {.attention8 = true}},
+    {"DEEPSEEKV3", "b300", "25", "26.05", {.latentAgain = true}},
+    {"DEEPSEEKV3", "b200", "25", "26", {.latentAgain = true}},
+    {"DEEPSEEKV3",
+     "b200",
+     "26",
+     "26.03",
+     {.graphs = Graphs::None, .latentAgain = true}},
     {"DEEPSEEKV3",
      "b200",
      "26.03",
      "26.05",
-     {.exchange = Exchange::OnceOverlapped}},
+     {.exchange = Exchange::OnceOverlapped, .latentAgain = true}},
+    {"KIMIK2", "gb300", "26", "26.05", {.latentAgain = true}},
     {"GPTOSS120B",
      "h100",
      "25.10",
@@ -155,12 +182,6 @@ void planning::applyRecipe(const RowNumbers &cells, const std::string &release,
         one.release == release && one.precision == precision &&
         one.told == row.plan.pp)
       correct(one, row);
-  // Experts of fixed capacity: sizes are known, and the host waits for none.
-  if (cells.text("model").find("tokendrop") != std::string::npos) {
-    row.recipe.exchange = Exchange::AllToAll;
-    row.recipe.fixedSizes = true;
-    return;
-  }
   for (const Published &one : recipes) {
     if (one.model != model || one.system != row.systemName ||
         release < one.from || release >= one.to)
@@ -173,6 +194,11 @@ void planning::applyRecipe(const RowNumbers &cells, const std::string &release,
       row.plan.modules = one.again;
       row.recipe.wholeExpertsAgain = one.again.has(Moe);
     }
+  }
+  // Experts of fixed capacity: sizes are known, and the host waits for none.
+  if (cells.text("model").find("tokendrop") != std::string::npos) {
+    row.recipe.exchange = Exchange::AllToAll;
+    row.recipe.fixedSizes = true;
   }
 }
 
@@ -218,5 +244,13 @@ cluster::System planning::systemOfRow(const ThroughputRow &row,
   if (row.recipe.fixedSizes)
     software.set_expert_host_seconds(0);
   software.set_whole_experts_again(row.recipe.wholeExpertsAgain);
+  software.set_latent_again(row.recipe.latentAgain);
+  if (row.recipe.attention8 && found.device().peak_8bit() > 0)
+    software.set_attention(software.attention() * found.device().peak_8bit() /
+                           found.device().peak_16bit());
+  if (row.recipe.tensorApart)
+    software.set_tensor_overlap(0);
+  if (row.recipe.dataApart)
+    software.set_data_overlap(0);
   return found;
 }

@@ -62,6 +62,10 @@ struct RowRecipe {
   bool fixedSizes = false; ///< Experts have room for as many tokens each.
   bool wholeExpertsAgain = false; ///< As cluster.proto has it.
   bool tensorScales = false;      ///< 8-bit tensors have one scale each.
+  bool latentAgain = false;       ///< As cluster.proto has it.
+  bool attention8 = false;        ///< Attention multiplies in 8 bits.
+  bool tensorApart = false; ///< No collective of the tensor axis beside GEMMs.
+  bool dataApart = false;   ///< Of the data axis, none beside passes.
 };
 
 struct ThroughputRow {
