@@ -53,6 +53,12 @@ StatusOr<Rendered> ChatTemplate::render(const Value &messages, bool prompts,
   return Renderer(file, std::move(globals)).run(*body);
 }
 
+bool ChatTemplate::wantsSpecialTokens(std::string_view text,
+                                      bool seesImages) const {
+  std::string begin = token("bos_token").value_or("");
+  return seesImages && (begin.empty() || !text.starts_with(begin));
+}
+
 ContentForms ChatTemplate::contentForms() const {
   const std::string said = "what a person says";
   auto prints = [&](const Value &content) {

@@ -35,9 +35,8 @@ struct Conversation {
   std::vector<ByteRange> answers;
 };
 
-/// A message's "content" is a text, or a list of parts, {"type": "text",
-/// "text":
-/// ...} and {"type": "image"}. A template may take either or both. One that
+/// A message's "content" is a text, or a list of parts: {"type": "image"} and
+/// {"type": "text", "text": ...}. A template may take either or both. One that
 /// takes neither by itself wants other messages, and is given texts.
 struct ContentForms {
   bool texts = true, parts = false;
@@ -57,6 +56,11 @@ public:
 
   /// The text of a token such as "bos_token"; nullopt where it has none.
   std::optional<std::string> token(std::string_view name) const;
+
+  /// Whether the special tokens of a prompt are put around a text of the
+  /// template: as processors of models that see images do, unless the text
+  /// begins with bos_token. To tokenizers it is whole.
+  bool wantsSpecialTokens(std::string_view text, bool seesImages) const;
 
   /// What apply_chat_template(messages, tokenize=False) makes of a list of
   /// dicts; with `prompts`, add_generation_prompt=True. `more` are variables

@@ -146,10 +146,9 @@ Status serve::setPrompt(const ChatOptions &options, const ServedModel &model,
   if (options.continues) {
     HOCKET_ASSIGN_OR_RETURN(text, beforeTag(std::move(text)));
   }
-  std::string begin = format.form().token("bos_token").value_or("");
-  bool hasBegin = !begin.empty() && text.starts_with(begin);
-  bool seesImages = model.program->training().has_images();
-  bool addsSpecial = options.addsSpecial.value_or(seesImages && !hasBegin);
+  bool addsSpecial =
+      options.addsSpecial.value_or(format.form().wantsSpecialTokens(
+          text, model.program->training().has_images()));
   inference::GenerateRequest &request = question.request;
   request.prompt =
       inference::promptOf(*model.program, *model.tokenizer, text,

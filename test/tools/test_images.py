@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import shutil
 import struct
 import tempfile
 import unittest
@@ -45,6 +46,14 @@ def seen(files, question, answer):
         ],
         "images": files,
     }
+
+
+def begins_with(word, number):
+    """The post-processor of a tokenizer that puts a token before a text."""
+    first, text_ = {"SpecialToken": {"id": word, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
+    return {"type": "TemplateProcessing", "single": [first, text_],
+            "pair": [first, text_, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {word: {"id": word, "ids": [number], "tokens": [word]}}}  # fmt: skip
 
 
 class ImagesTest(unittest.TestCase):
@@ -209,6 +218,38 @@ class ImagesTest(unittest.TestCase):
                  "ASSISTANT: Colours.", "A ramp.Colours.", ["jpeg444"]),
             ]),
         )  # fmt: skip
+
+    def test_a_conversation_begins_as_a_prompt(self):
+        """With the token that the tokenizer puts before prompts, once: that of the
+        template where that writes it."""
+        begun = self.folder / "begun"
+        shutil.copytree(self.folder / "model", begun)
+        trained = json.loads((begun / "tokenizer.json").read_text())
+        begin = self.token + 1
+        trained["added_tokens"].append({**trained["added_tokens"][0], "id": begin, "content": "<s>"})
+        trained["post_processor"] = begins_with("<s>", begin)
+        (begun / "tokenizer.json").write_text(json.dumps(trained))
+        (begun / "tokenizer_config.json").write_text(json.dumps({"bos_token": "<s>"}))
+        plain = {name: [tokens, bits] for tokens, bits, name in self.begun("out")}
+        for template in (TEMPLATE, "{{ bos_token }}" + TEMPLATE):
+            (begun / "chat_template.jinja").write_text(template)
+            command = [*self.prepare("begun_out")]
+            command[command.index("model")] = "begun"
+            self.must(*command)
+            for tokens, bits, name in self.begun("begun_out"):
+                self.assertEqual((tokens[0], bits[0]), (begin, 0))
+                self.assertEqual([tokens[1:], bits[1:]], plain.pop(name))
+            self.assertEqual(plain, {})
+            plain = {name: [tokens[1:], bits[1:]] for tokens, bits, name in self.begun("begun_out")}
+
+    def begun(self, name):
+        """(tokens, learned, the text without tokens of its own) of each conversation."""
+        for tokens, learned, _ in self.read(name):
+            while tokens and tokens[0] != self.end:
+                size = tokens.index(self.end)
+                own = [token for token in tokens[:size] if token <= self.token]
+                yield tokens[:size], learned[:size], self.text(own)
+                tokens, learned = tokens[size + 1 :], learned[size + 1 :]
 
     def test_threads_make_no_difference(self):
         self.write("many.jsonl", *self.lines * 60)  # Several chunks.

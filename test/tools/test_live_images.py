@@ -16,7 +16,7 @@ import tempfile
 import unittest
 
 from programs import hocket
-from test_images import HEAD, TEMPLATE, text
+from test_images import HEAD, TEMPLATE, begins_with, text
 
 MISSING = [n for n in ("torch", "transformers", "PIL") if not importlib.util.find_spec(n)]
 SIZE, PATCH, LENGTH, COUNT = 56, 14, 64, 40
@@ -37,7 +37,10 @@ class LiveImagesTest(unittest.TestCase):
         cls.token = max(trained["model"]["vocab"].values()) + 1
         cls.end = trained["added_tokens"][0]["id"]
         added = {**trained["added_tokens"][0], "id": cls.token, "content": "<image>"}
-        trained["added_tokens"].append(added)
+        begin = {**added, "id": cls.token + 1, "content": "<s>"}
+        trained["added_tokens"] += [added, begin]
+        # As a Llama's, which the processor puts before what the template makes.
+        trained["post_processor"] = begins_with("<s>", begin["id"])
         path.write_text(json.dumps(trained))
         (cls.folder / "model/chat_template.jinja").write_text(TEMPLATE)
 
@@ -127,6 +130,7 @@ class LiveImagesTest(unittest.TestCase):
                 words = processor.apply_chat_template(talk, tokenize=False)
                 image = Image.open(self.folder / name)
                 wanted = processor(images=image, text=words, return_tensors="np")
+                self.assertEqual(wanted["input_ids"][0][0], self.token + 1)
                 self.assertEqual(int((wanted["input_ids"] == self.token).sum()), TOKENS)
                 ours = found[tuple(wanted["input_ids"][0].tolist())]
                 np.testing.assert_array_equal(ours, wanted["pixel_values"][0])

@@ -77,8 +77,21 @@ private:
 };
 } // namespace
 
+/// What the tokenizer puts before a prompt whose text has these tokens.
+static std::vector<int32_t> tokensBefore(const tokenizer::Tokenizer &tokenizer,
+                                         const std::string &text,
+                                         const std::vector<int32_t> &tokens) {
+  std::vector<int32_t> prompt;
+  tokenizer.encodePrompt(text, prompt);
+  auto own = std::ranges::search(prompt, tokens);
+  if (own.empty())
+    return {};
+  return {prompt.begin(), own.begin()};
+}
+
 LearnedTokens data::encodeConversation(const tokenizer::Tokenizer &tokenizer,
-                                       const chat::Conversation &conversation) {
+                                       const chat::Conversation &conversation,
+                                       bool isBegun) {
   LearnedTokens result;
   tokenizer.encodeMarkup(conversation.text, result.tokens);
   result.learned.assign(result.tokens.size(), 0);
@@ -89,6 +102,12 @@ LearnedTokens data::encodeConversation(const tokenizer::Tokenizer &tokenizer,
     size_t first = places.firstAt(begin), last = places.firstBehind(end);
     for (size_t i = first; i < last; ++i)
       result.learned[i] = 1;
+  }
+  if (isBegun) {
+    std::vector<int32_t> before =
+        tokensBefore(tokenizer, conversation.text, result.tokens);
+    result.tokens.insert(result.tokens.begin(), before.begin(), before.end());
+    result.learned.insert(result.learned.begin(), before.size(), 0);
   }
   return result;
 }

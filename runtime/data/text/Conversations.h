@@ -36,9 +36,11 @@ struct LearnedTokens {
   std::vector<uint32_t> images = {}; ///< Their numbers, in order.
 };
 
-/// The tokens of a conversation, without what ends it.
+/// The tokens of a conversation, without what ends it; with `isBegun` behind
+/// those that the tokenizer puts before a prompt.
 LearnedTokens encodeConversation(const tokenizer::Tokenizer &tokenizer,
-                                 const chat::Conversation &conversation);
+                                 const chat::Conversation &conversation,
+                                 bool isBegun = false);
 
 /// What a sequence has of images: their tokens, and how many of them.
 struct PackedImages {

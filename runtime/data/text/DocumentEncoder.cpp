@@ -317,7 +317,10 @@ Status DocumentEncoder::parseConversation(const DocumentChunk &chunk,
   auto conversation = options.chat->renderToLearn(read->messages);
   if (!conversation.ok())
     return wrongAt(chunk, begin, conversation.status().message());
-  LearnedTokens encoded = encodeConversation(*options.tokenizer, *conversation);
+  LearnedTokens encoded =
+      encodeConversation(*options.tokenizer, *conversation,
+                         options.chat->wantsSpecialTokens(
+                             conversation->text, bool(options.images)));
   if (options.images)
     if (Status status = addImages(*options.images, chunk.path, read->files,
                                   encoded, out.pixels);
