@@ -380,7 +380,7 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
                "A text that was retrieved for --prompt, which a model with "
                "model.retrieval attends to in every chunk; up to as many as "
                "its neighbors"))
-      ->type_name("TEXT")
+      ->type_name("RETRIEVED")
       ->needs(prompt)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
