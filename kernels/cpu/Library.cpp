@@ -127,6 +127,7 @@ constexpr Row table[] = {
     {"gather_shards", runGatherShards},
     {"scatter_shards", runScatterShards},
     {"slice_shard", runSliceShard},
+    {"insert_rows", runInsertRows},
     {"shift_rows", runShiftRows},
     {"transpose", runTranspose},
     {"quantize_blocks", runs<quantizeBlocks, quantizeBlocksArguments>},

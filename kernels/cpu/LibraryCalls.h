@@ -27,6 +27,7 @@ KernelError runCountLabels(const LibraryCall &call, Workers &workers);
 KernelError runGatherShards(const LibraryCall &call, Workers &workers);
 KernelError runScatterShards(const LibraryCall &call, Workers &workers);
 KernelError runSliceShard(const LibraryCall &call, Workers &workers);
+KernelError runInsertRows(const LibraryCall &call, Workers &workers);
 KernelError runShiftRows(const LibraryCall &call, Workers &workers);
 KernelError runTranspose(const LibraryCall &call, Workers &workers);
 

@@ -117,6 +117,17 @@ KernelError runSliceShard(const LibraryCall &call, Workers &workers) {
   return nullptr;
 }
 
+KernelError runInsertRows(const LibraryCall &call, Workers &) {
+  Integers n = call.integers;
+  auto element = static_cast<int64_t>(bytesOf(typeOf(n[0])));
+  auto *to = static_cast<char *>(at(call, 2));
+  if (at(call, 1) != at(call, 2))
+    std::memcpy(to, at(call, 1), static_cast<size_t>(n[2] * element));
+  std::memcpy(to + n[3] * element, at(call, 0),
+              static_cast<size_t>(n[1] * element));
+  return nullptr;
+}
+
 KernelError runShiftRows(const LibraryCall &call, Workers &workers) {
   Integers n = call.integers;
   int64_t element = bytesOf(typeOf(n[0])), first = n[3];

@@ -150,6 +150,28 @@ HOCKET_DEVICE void sliceShard(const Word *x, Word *y, Integer rows,
         load<N>(x + (there > 0 ? place.row * whole + from : 0), there), count);
 }
 
+/// y[room] of z[room], with x[there] from `first` on. Where y is z, what stands
+/// beside those is left alone.
+///
+/// Budget: 32 registers; a thread of 16 bytes: 24 instructions an element, 2
+/// loads, 1 store.
+template <class Word>
+HOCKET_DEVICE void insertRows(const Word *x, const Word *z, Word *y,
+                              Integer there, Integer room, Integer first) {
+  constexpr int N = 16 / sizeof(Word);
+  Integer at = flatPlace<N>();
+  if (at >= room || (y == z && (at + N <= first || at >= first + there)))
+    return;
+  Pack<Word, N> all = load<N>(z + at, room - at);
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    Integer from = at + i - first;
+    if (from >= 0 && from < there)
+      all.at[i] = x[from];
+  }
+  store(y + at, all, room - at);
+}
+
 /// x[rows, width] from `first` on, which may be negative, to y[rows, width];
 /// zeros where there is nothing.
 ///

@@ -62,6 +62,7 @@ static constexpr LibraryOp table[] = {
     {"gather_shards", 2, 2, 0, 0b10, false, gatherShardsSizes},
     {"scatter_shards", 2, 2, 0, 0b10, false, scatterShardsSizes},
     {"slice_shard", 2, 2, 1, 0b10, false, sliceShardSizes},
+    {"insert_rows", 3, 3, 0, 0b100, false, insertRowsSizes},
     {"shift_rows", 2, 2, 0, 0b10, false, shiftRowsSizes},
     {"transpose", 2, 2, 0, 0b10, false, transposeSizes},
     {"quantize_blocks", 3, 3, 0, 0b110, false, quantizeBlocksSizes},

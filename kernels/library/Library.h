@@ -135,6 +135,9 @@
 /// slice_shard         buffers: x[o, N], y[o, n] (out):
 ///                     y[o, j] = x[o, first + j], 0 from N on
 ///                     integers: dtype, o, n, N; scalars: first
+/// insert_rows         buffers: x[n], z[N], y[N] (out; may be z):
+///                     y[first + j] = x[j] for j < n, else y[i] = z[i]
+///                     integers: dtype, n, N, first (at most N - n)
 /// shift_rows          buffers: x[o, N], y[o, N] (out):
 ///                     y[o, j] = x[o, first + j], 0 below 0 and from N on
 ///                     integers: dtype, o, N, first (between -N and N)

@@ -121,6 +121,7 @@ KernelError meanLossSizes(Integers n, Floats floats, Bytes bytes);
 KernelError gatherShardsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError scatterShardsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError sliceShardSizes(Integers n, Floats floats, Bytes bytes);
+KernelError insertRowsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError shiftRowsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError transposeSizes(Integers n, Floats floats, Bytes bytes);
 KernelError quantizeBlocksSizes(Integers n, Floats floats, Bytes bytes);

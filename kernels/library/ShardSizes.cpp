@@ -45,6 +45,18 @@ KernelError sliceShardSizes(Integers n, Floats floats, Bytes bytes) {
   return size.bad ? kDimension : nullptr;
 }
 
+KernelError insertRowsSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 4, floats, 0))
+    return error;
+  if (!isDType(n[0]))
+    return kDType;
+  Size size;
+  int64_t element = bytesOf(typeOf(n[0]));
+  bytes[0] = size(element, {n[1]});
+  bytes[1] = bytes[2] = size(element, {n[2]});
+  return size.bad || n[3] < 0 || n[3] > n[2] - n[1] ? kDimension : nullptr;
+}
+
 KernelError shiftRowsSizes(Integers n, Floats floats, Bytes bytes) {
   if (KernelError error = checkCounts(n, 4, floats, 0))
     return error;

@@ -89,6 +89,7 @@ constexpr Row rows[] = {
     {"gather_shards", launchGatherShards},
     {"scatter_shards", launchScatterShards},
     {"slice_shard", launchSliceShard},
+    {"insert_rows", launchInsertRows},
     {"shift_rows", launchShiftRows},
     {"transpose", launchTranspose},
     {"quantize_blocks", launchQuantizeBlocks},

@@ -63,6 +63,7 @@ KernelError launchAccumulate(const CudaRequest &request, CudaCall &call);
 KernelError launchGatherShards(const CudaRequest &request, CudaCall &call);
 KernelError launchScatterShards(const CudaRequest &request, CudaCall &call);
 KernelError launchSliceShard(const CudaRequest &request, CudaCall &call);
+KernelError launchInsertRows(const CudaRequest &request, CudaCall &call);
 KernelError launchShiftRows(const CudaRequest &request, CudaCall &call);
 KernelError launchTranspose(const CudaRequest &request, CudaCall &call);
 KernelError launchMergeAttention(const CudaRequest &request, CudaCall &call);

@@ -77,6 +77,15 @@ KernelError launchSliceShard(const CudaRequest &request, CudaCall &call) {
   return addLaunch(call, text, blocksOfRows(n[1], n[2], n[0]), 256);
 }
 
+KernelError launchInsertRows(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  std::string word = cudaWord(n[0]);
+  LaunchText text("Shards.cuh", "insertRows", {word});
+  text.in("x", word, 0).in("z", word, 1).out("y", word, 2);
+  text.size("there", n[1]).size("room", n[2]).size("first", n[3]);
+  return addLaunch(call, text, blocksOf(n[2], 256 * elementsOf(n[0])), 256);
+}
+
 KernelError launchShiftRows(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   std::string word = cudaWord(n[0]);

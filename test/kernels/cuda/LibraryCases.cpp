@@ -275,6 +275,9 @@ void addShards(Cases &cases) {
       for (int64_t first : {int64_t(0), width, whole - 1, whole + 5})
         cases.push_back(
             {"slice_shard", {dtype, 4, width, whole}, {}, {first}, {x, x}});
+      for (int64_t first : {int64_t(0), int64_t(1), whole - width})
+        cases.push_back(
+            {"insert_rows", {dtype, width, whole, first}, {}, {}, {x, x, x}});
       for (int64_t first : {int64_t(0), width, whole - 1, -width, 1 - whole})
         cases.push_back(
             {"shift_rows", {dtype, 4, whole, first}, {}, {}, {x, x}});
