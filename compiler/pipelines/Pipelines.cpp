@@ -105,6 +105,9 @@ void hocket::addStagePasses(OpPassManager &manager) {
   manager.addPass(createConvertDistToPipe());
   // From here on each pipeline rank has fragments of its own.
   manager.addPass(pipe::createPipeSplitStages());
+  // What is kept from forward to backward changes, of which recomputation and
+  // schedules ask.
+  manager.addPass(pipe::createPipeChunkLoss());
 }
 
 void hocket::addFragmentPasses(OpPassManager &manager,

@@ -89,6 +89,10 @@ struct ParallelPlan {
   /// Without either: the embedding, or the head, counts as a layer.
   bool countEmbedding = false, countHead = false;
 
+  /// The head and the loss of a microbatch are computed in so many chunks of
+  /// its tokens, of whose logits one chunk's exist at a time.
+  int64_t lossChunks = 1;
+
   /// Bytes of a full bucket of gradients or of sharded parameters; 0: each
   /// tensor by itself.
   int64_t bucketBytes = int64_t(40) << 20;

@@ -40,6 +40,7 @@ public:
     checkContext();
     checkShardings();
     checkRecompute();
+    checkLoss();
     for (BrokenRule &rule : brokenBlocks(plan, sizes))
       broken.push_back(std::move(rule));
     return std::move(broken);
@@ -60,6 +61,7 @@ private:
         {"plan.expert_parallel", &ParallelPlan::ep},
         {"plan.virtual_stages", &ParallelPlan::chunks},
         {"plan.recompute_layers", &ParallelPlan::recomputeLayers},
+        {"plan.loss_chunks", &ParallelPlan::lossChunks},
         {"training.micro_batch_size", &ParallelPlan::microBatch}};
     for (auto [field, member] : numbers)
       if (plan.*member < 1 || plan.*member > maxRanks)
@@ -337,6 +339,31 @@ private:
           "plan.recompute is " + mode +
               ", with which recompute_modules has no meaning; leave it out, or "
               "write SELECTIVE");
+  }
+
+  /// S117 to S119: a loss that is computed in chunks.
+  void checkLoss() {
+    const std::string field = "plan.loss_chunks";
+    std::string is = field + " is " + text(plan.lossChunks);
+    if (plan.lossChunks == 1)
+      return;
+    int64_t tokens = 0;
+    if (sizes.sequence != 0 &&
+        !__builtin_mul_overflow(sizes.sequence / plan.cp, plan.microBatch,
+                                &tokens) &&
+        plan.lossChunks > tokens)
+      add(117, field,
+          is + ", more than the " + text(tokens) +
+              " tokens of a microbatch on a rank; write fewer");
+    if (plan.zero > 1)
+      add(118, field,
+          is +
+              ", which adds up the head's whole gradient on each rank, but "
+              "plan.zero_stage is " +
+              text(plan.zero) + "; leave it out, or write zero_stage 0 or 1");
+    if (sizes.classifies)
+      add(119, field,
+          is + ", but the model has no loss over tokens; leave it out");
   }
 
   const ParallelPlan &plan;

@@ -28,7 +28,8 @@ struct PlanSizes {
   int64_t stateHeads = 0, stateGroups = 0; ///< Of state-space layers.
   int64_t visionHeads = 0; ///< Of a tower that sees images; 0: there is none.
   int64_t experts = 0;
-  int64_t sequence = 0; ///< Tokens.
+  bool classifies = false; ///< Has a loss of sequences alone, not of tokens.
+  int64_t sequence = 0;    ///< Tokens.
   int64_t encoderSequence = 0;
   int64_t globalBatch = 0; ///< Sequences of a step.
   /// Sequences of earlier steps, where the batch grows.
@@ -52,8 +53,8 @@ struct BrokenRule {
 };
 
 /// The rules that a plan breaks, in their order: S4, S14, S18, S20 to S23, S35
-/// to S38, S40, S43, S61, S62, S86 to S88 and S109. The schedule's name is not
-/// looked at (S25, Q10).
+/// to S38, S40, S43, S61, S62, S86 to S88, S109 and S117 to S119. The
+/// schedule's name is not looked at (S25, Q10).
 std::vector<BrokenRule> brokenRules(const ParallelPlan &plan,
                                     const PlanSizes &sizes);
 

@@ -87,6 +87,7 @@ constexpr NumberKey numberKeys[] = {
     {"zero", &ParallelPlan::zero},
     {"group", &ParallelPlan::group, 1 << 24},
     {"recompute_layers", &ParallelPlan::recomputeLayers},
+    {"loss_chunks", &ParallelPlan::lossChunks},
     {"bucket_bytes", &ParallelPlan::bucketBytes, int64_t(1) << 60},
 };
 
@@ -106,7 +107,8 @@ constexpr TextKey textKeys[] = {
 constexpr std::string_view knownKeys =
     "pp, dp, cp, tp, ep, etp, v, mbs, sp, zero, context, recompute, modules, "
     "recompute_block, recompute_layers, offload, schedule, group, layers, "
-    "balance_cost, count_embedding, count_head, bucket_bytes or shardings";
+    "balance_cost, count_embedding, count_head, loss_chunks, bucket_bytes or "
+    "shardings";
 
 Status badPlan(std::string_view key, const std::string &text) {
   return invalidArgument("plan: " + std::string(key) + text);

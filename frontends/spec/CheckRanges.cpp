@@ -127,6 +127,7 @@ static constexpr IntegerRange integerRanges[] = {
     {"plan.virtual_stages", 1, 1 << 16},
     {"plan.schedule_group", 1, 1 << 24},
     {"plan.recompute_layers", 1, 1 << 16},
+    {"plan.loss_chunks", 1, 1 << 20},
     {"plan.bucket_bytes", 0, int64_t(1) << 60},
     {"cluster.devices", 1, 1 << 24},
     {"cluster.memory_bytes", 1, int64_t(1) << 60},

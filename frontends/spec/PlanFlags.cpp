@@ -82,6 +82,10 @@ const std::vector<PlanFlagInfo> &spec::planFlags() {
        true},
       {"--recompute-num-layers",
        "The number for --recompute-method. Default: 1", true},
+      {"--loss-chunks",
+       "Compute the head and the loss in so many chunks of a microbatch's\n"
+       "tokens, so that the logits of one chunk exist at a time. Default: 1",
+       true},
       {"--memory",
        "Memory of a device, e.g. 80GiB, 500MB or 1000000. A plan whose peak "
        "is\n"
@@ -104,6 +108,7 @@ static std::string_view fieldOf(std::string_view option) {
       {"--recompute-modules", "plan.recompute_modules"},
       {"--recompute-method", "plan.recompute_method"},
       {"--recompute-num-layers", "plan.recompute_layers"},
+      {"--loss-chunks", "plan.loss_chunks"},
       {"--memory", "cluster.memory_bytes"},
   };
   for (auto [name, field] : fields)

@@ -33,7 +33,8 @@ static bool isWeightGradient(Operation *op, const LateFunctions &functions) {
   if (auto call = dyn_cast<func::CallOp>(op))
     return functions.contains(call.getCalleeAttr().getAttr());
   return isa<xf::EmbeddingGradientOp, xf::LinearWeightGradientOp,
-             xf::GroupedLinearWeightGradientOp>(op);
+             xf::GroupedLinearWeightGradientOp>(op) &&
+         !op->hasAttr(earlyAttrName);
 }
 
 /// What is never put off: the work of B, even where only W needs its result.

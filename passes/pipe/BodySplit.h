@@ -26,6 +26,10 @@
 
 namespace hocket::pipe {
 
+/// Marks a weight gradient that is early: put off, it would keep more than it
+/// is worth.
+inline constexpr llvm::StringLiteral earlyAttrName = "pipe.early";
+
 /// Functions that are late parts.
 using LateFunctions = llvm::DenseSet<mlir::StringAttr>;
 

@@ -88,7 +88,14 @@ static SmallVector<Attribute> without(ArrayAttr all,
   return left;
 }
 
-void FragmentPair::dropUnused() {
+/// Whether `forward` returns the loss, as the only stage does, first.
+static bool returnsLoss(FragmentOp fragment, func::FuncOp forward) {
+  ArrayRef<Type> types = forward.getResultTypes();
+  return !fragment.getCut() && !types.empty() &&
+         cast<RankedTensorType>(types.front()).getRank() == 0;
+}
+
+void FragmentPair::dropUnused(bool loss) {
   llvm::BitVector arguments(backward.getNumArguments());
   llvm::BitVector results(endOf(forward)->getNumOperands(), true);
   for (unsigned i = 0; i < backward.getNumArguments(); ++i) {
@@ -100,9 +107,11 @@ void FragmentPair::dropUnused() {
     else
       results.reset(result);
   }
-  // What is sent stays, and the loss, which the only stage returns first.
+  // What is sent stays, and the loss.
+  if (!loss && returnsLoss(forwardFragment, forward))
+    results.reset(0);
   for (auto [i, target] : llvm::enumerate(forwardFragment.getTargets()))
-    if ((!forwardFragment.getCut() && i == 0) || isa<LinkAttr>(target))
+    if (isa<LinkAttr>(target))
       results.reset(i);
   Builder builder(forward.getContext());
   backwardFragment.setSourcesAttr(

@@ -43,8 +43,9 @@ public:
   /// The same; forward keeps it from now on.
   mlir::BlockArgument keep(mlir::Value value);
 
-  /// Forward no longer keeps what backward does not use.
-  void dropUnused();
+  /// Forward no longer keeps what backward does not use; `loss`: nor returns
+  /// the loss, which the only stage returns first.
+  void dropUnused(bool loss = false);
 
 private:
   /// What of forward argument `index` of backward is; null for what comes from

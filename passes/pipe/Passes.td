@@ -47,6 +47,39 @@ def PipeSplitStages : Pass<"pipe-split-stages", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hocket::pipe::PipeDialect"];
 }
 
+def PipeChunkLoss : Pass<"pipe-chunk-loss", "::mlir::ModuleOp"> {
+  let summary = "Compute the head and the loss in chunks of rows";
+  let description = [{
+    For `loss_chunks` of several in the plan. The head, the loss and what follows
+    from them move from the last stage's forward to its backward, and are
+    computed there chunk by chunk: the logits of some rows, their loss, their
+    gradient, the gradient of the rows' input, and a part of the gradient of the
+    head's weight. So the logits of a whole microbatch never exist, nor are any
+    kept. Nothing is computed twice, and only the order changes in which the
+    gradient of the head's weight is added up. A chunk's collectives of
+    vocabulary-parallel ranks are of its rows alone.
+
+    ```mlir
+    func.func @forward(%x, %y) { %l = xf.linear %x, %w ...; xf.cross_entropy %l, %y ... }
+    func.func @backward(%x, %dl) { xf.linear_weight_gradient %dl, %x ... }
+    // becomes, of 2 chunks of 4 rows
+    func.func @backward(%x, %y) {
+      %x0 = pipe.slice_rows %x from 0 : tensor<8x64xf32> to tensor<4x64xf32>
+      %l0 = xf.linear %x0, %w ...
+      %dl0 = xf.cross_entropy_gradient %one, %l0, ...
+      xf.linear_weight_gradient %dl0, %x0 ...
+      %x1 = pipe.slice_rows %x from 4 : tensor<8x64xf32> to tensor<4x64xf32>
+      ...
+    }
+    ```
+
+    A program without a loss over a head's logits is left alone.
+  }];
+  let statistics = [Statistic<"numCut", "cut", "Number of losses cut up">];
+  let dependentDialects = ["::hocket::pipe::PipeDialect",
+                           "::hocket::xf::XfDialect"];
+}
+
 def PipeRecompute : Pass<"pipe-recompute", "::mlir::ModuleOp"> {
   let summary = "Have the backward compute residuals again";
   let description = [{

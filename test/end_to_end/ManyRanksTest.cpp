@@ -77,6 +77,8 @@ void RandomPlans::trainTheSame(const std::vector<const ModelRow *> &models,
         std::string(model.fields).find("encoder {") < std::string::npos;
     bool hasChoices =
         std::string(model.fields).find("choices") < std::string::npos;
+    bool classifies = hasChoices || std::string(model.fields).find("classes") <
+                                        std::string::npos;
     std::string sequence = oneOf({"", " --sequence-parallel"});
     bool isLong = context == "4";
     bool isShared = hasStates && context != "1"; // S88: four groups or heads.
@@ -99,8 +101,13 @@ void RandomPlans::trainTheSame(const std::vector<const ModelRow *> &models,
       mesh += ",etp=" + share;
     bool dealsHeads =
         keyHeads(model) % (std::stoll(context) * std::stoll(tensor)) == 0;
+    std::string zero = oneOf({"0", "1", "2", "3"});
     std::string flags =
-        "--zero " + oneOf({"0", "1", "2", "3"}) + sequence + " --cp-strategy " +
+        "--zero " + zero + " --loss-chunks " +
+        (classifies || zero > "1" ? "1"
+                                  : oneOf({"1", "2", "3"})) + // S118, S119.
+        sequence +
+        " --cp-strategy " +
         oneOf({"allgather", "ring", dealsHeads ? "alltoall" : "allgather"}) +
         " --recompute " +
         oneOf({"none", "selective", "full",

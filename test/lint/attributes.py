@@ -24,6 +24,8 @@ LEFT = {
     "xf.backward": "of a function, until recompute: the other half of a layer",
     # Of ops of xf, which must not know of shardings. Gone after partitioning.
     "dist.placement": "how any op is split, and why (#dist.placement, D29)",
+    # Of ops of xf, which must not know of stages. Gone after the weights are split.
+    "pipe.early": "a weight gradient that stays in B (pipe-split-weight-gradient)",
     # Of the module, which is upstream's op.
     "plan.step": "the plan (#plan.step), which every level has",
     "hocket.flops_per_token": "a count of all that the module computes",

@@ -137,6 +137,12 @@ DENSE = [
         "pipeline_parallel: 2 data_parallel: 2 tensor_parallel: 2 "
         "sequence_parallel: true zero_stage: 1 micro_batch_size: 4",
     ),
+    ("dp=8,mbs=2,loss_chunks=8", "data_parallel: 8 micro_batch_size: 2 loss_chunks: 8"),
+    (
+        "pp=2,tp=4,mbs=2,sp=1,loss_chunks=4,schedule=zb-h1",
+        "pipeline_parallel: 2 tensor_parallel: 4 micro_batch_size: 2 "
+        'sequence_parallel: true loss_chunks: 4 schedule: "zb-h1"',
+    ),
     (
         "pp=2,dp=4,v=2,mbs=2,zero=2,recompute=full,schedule=interleaved-1f1b",
         "pipeline_parallel: 2 data_parallel: 4 virtual_stages: 2 "

@@ -80,6 +80,19 @@ BAD = (
     ("--recompute selective --recompute-modules core_attn,norms",
      "--recompute-modules core_attn,norms: S1: there is no module 'norms'; write some of "
      "core_attn, layernorm, mlp, shared_experts, moe, moe_act, activation, pointwise"),
+    ("--loss-chunks 0",
+     "--loss-chunks 0: S4: plan.loss_chunks is 0; write a number from 1 to 1048576"),
+    ("--loss-chunks 2000",
+     "--loss-chunks 2000: S117: plan.loss_chunks is 2000, more than the 64 tokens of a "
+     "microbatch on a rank; write fewer"),
+    ("--loss-chunks 2 --mesh dp=2 --zero 3",
+     "--loss-chunks 2: S118: plan.loss_chunks is 2, which adds up the head's whole "
+     "gradient on each rank, but plan.zero_stage is 3; leave it out, or write zero_stage "
+     "0 or 1"),
+    ("--loss-chunks 2 --set model.vocab_size=128 --set model.attention_mask=BIDIRECTIONAL "
+     "--set model.classes=3",
+     "--loss-chunks 2: S119: plan.loss_chunks is 2, but the model has no loss over "
+     "tokens; leave it out"),
     ("--recompute-method some",
      "--recompute-method some: S1: write one of uniform, block"),
     ("--mesh tp=2 --shardings s --set 'model.moe={experts: 4}'",

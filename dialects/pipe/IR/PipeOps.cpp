@@ -92,6 +92,39 @@ LogicalResult AllGatherOp::verify() {
   return verifyRanks(*this, getRanks());
 }
 
+/// P15: `part` has rows of `whole`, from `first` on.
+static LogicalResult verifyRows(Operation *op, Type part, Type whole,
+                                int64_t first) {
+  auto few = cast<RankedTensorType>(part), all = cast<RankedTensorType>(whole);
+  auto rest = few.getShape().drop_front(few.getRank() > 0 ? 1 : 0);
+  if (few.getRank() > 0 && few.getRank() <= all.getRank() &&
+      few.getElementType() == all.getElementType() &&
+      all.getShape().take_back(rest.size()) == rest) {
+    int64_t rows = 1;
+    for (int64_t size : all.getShape().drop_back(rest.size()))
+      rows *= size;
+    if (few.getDimSize(0) > 0 && first >= 0 &&
+        first <= rows - few.getDimSize(0))
+      return success();
+  }
+  return op->emitOpError("P15: ")
+         << few << " is not the rows of " << all << " from " << first << " on";
+}
+
+LogicalResult SliceRowsOp::verify() {
+  return verifyRows(*this, getResult().getType(), getInput().getType(),
+                    static_cast<int64_t>(getFirst()));
+}
+
+LogicalResult InsertRowsOp::verify() {
+  Type type = getResult().getType();
+  if (getWhole() ? getWhole().getType() != type : getFirst() != 0)
+    return emitOpError("P15: the result has the type of what the rows stand "
+                       "in; where that is nothing, they are the first");
+  return verifyRows(*this, getPart().getType(), type,
+                    static_cast<int64_t>(getFirst()));
+}
+
 LogicalResult ScheduleOp::verify() {
   if (static_cast<int64_t>(getMicrobatches()) < 1 ||
       static_cast<int64_t>(getSlots()) < 1)

@@ -106,6 +106,45 @@ def Pipe_AllGatherOp : Op<Pipe_Dialect, "all_gather", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Pipe_SliceRowsOp : Op<Pipe_Dialect, "slice_rows", [Pure]> {
+  let summary = "some rows of a tensor";
+  let description = [{
+    The leading dims of `input` count its rows, in row-major order; the result
+    has those from `first` on.
+
+    ```mlir
+    %y = pipe.slice_rows %x from 256 : tensor<4x128x64xf32> to tensor<128x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$first);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `from` $first attr-dict `:` type($input) `to` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Pipe_InsertRowsOp : Op<Pipe_Dialect, "insert_rows", [Pure]> {
+  let summary = "a tensor with some rows in place of its own";
+  let description = [{
+    The leading dims of the result count its rows, in row-major order: those from
+    `first` on are the rows of `part`, the others those of `whole`. Without
+    `whole` there are zeros behind the rows of `part`, which are the first.
+
+    ```mlir
+    %y = pipe.insert_rows %p at 128 into %x : (tensor<128x64xf32>, tensor<4x128x64xf32>) -> tensor<4x128x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$part,
+                       Optional<AnyRankedTensor>:$whole, I64Attr:$first);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $part `at` $first (`into` $whole^)? attr-dict `:`
+    functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Pipe_ScheduleOp : Op<Pipe_Dialect, "schedule"> {
   let summary = "what one rank runs, in order";
   let description = [{

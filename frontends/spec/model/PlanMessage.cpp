@@ -83,6 +83,7 @@ ParallelPlan spec::planOf(const Plan &plan) {
   result.balanceCost = plan.stage_split() == Plan::COST;
   result.countEmbedding = plan.count_embedding();
   result.countHead = plan.count_head();
+  result.lossChunks = plan.loss_chunks();
   result.bucketBytes = plan.bucket_bytes();
   result.shardings = plan.shardings();
   return result;
@@ -108,6 +109,7 @@ plan::PlanSizes spec::planSizes(const Spec &spec) {
   }
   sizes.visionHeads = spec.model().vision().heads();
   sizes.experts = spec.model().moe().experts();
+  sizes.classifies = spec.model().has_classes() || spec.model().has_choices();
   sizes.sequence = spec.training().sequence_length();
   sizes.encoderSequence = spec.training().encoder_sequence_length();
   sizes.globalBatch = spec.training().global_batch_size();
@@ -164,6 +166,8 @@ Plan spec::messageOf(const ParallelPlan &plan) {
     message.set_recompute_layers(plan.recomputeLayers);
   if (plan.offload != ordinary.offload)
     message.set_offload(Plan::Offload(plan.offload));
+  if (plan.lossChunks != ordinary.lossChunks)
+    message.set_loss_chunks(plan.lossChunks);
   if (plan.bucketBytes != ordinary.bucketBytes)
     message.set_bucket_bytes(plan.bucketBytes);
   if (!plan.shardings.empty())

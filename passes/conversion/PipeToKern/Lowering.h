@@ -144,6 +144,10 @@ Values lower(mlir::OpBuilder &builder, xf::TrainingOp op);
 Values lower(mlir::OpBuilder &builder, pipe::AllReduceOp op);
 Values lower(mlir::OpBuilder &builder, pipe::AllGatherOp op);
 
+// PipelineRows.cpp: rows that are computed by themselves.
+Values lower(mlir::OpBuilder &builder, pipe::SliceRowsOp op);
+Values lower(mlir::OpBuilder &builder, pipe::InsertRowsOp op);
+
 /// Builds a schedule of functions from one of fragments, which must still be
 /// there. No match, with its reason, where an action names no fragment.
 /// Replaces a fragment's function by a `kern.fragment`; fails where nothing

@@ -166,8 +166,8 @@ FrozenRewritePatternSet lowerings(MLIRContext *context) {
       xf::CausalConvGradientOp, xf::StateScanOp, xf::StateScanGradientOp,
       xf::CachedConvOp, xf::CachedScanOp, xf::ReshapeOp, xf::PrefixOp,
       xf::VariableOp, xf::ReadOp, xf::WriteOp, xf::AccumulateOp, xf::InputOp,
-      xf::OutputOp, xf::TrainingOp, pipe::AllReduceOp, pipe::AllGatherOp>(
-      patterns);
+      xf::OutputOp, xf::TrainingOp, pipe::AllReduceOp, pipe::AllGatherOp,
+      pipe::SliceRowsOp, pipe::InsertRowsOp>(patterns);
   return std::move(patterns);
 }
 

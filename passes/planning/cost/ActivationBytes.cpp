@@ -474,7 +474,8 @@ double ActivationBytes::ofWidened(const LayerKind &kind) const {
 
 int64_t ActivationBytes::ofLoss() const {
   double rows = whole * double(model.hidden) * 2 * element;
-  double logits = tokens * model.headColumns() / (model.classes > 0 ? 1 : tp);
+  double logits = tokens * model.headColumns() / (model.classes > 0 ? 1 : tp) /
+                  double(plan.lossChunks);
   if (compiled)
     return std::llround(logits * element);
   return std::llround(rows + logits * (element + 4));

@@ -77,7 +77,8 @@ public:
   /// What blocks of 8 bits stand for, while a GEMM of a layer reads it: its
   /// rows on the stream and inside, and its weight. 0 without blocks.
   double ofWidened(const LayerKind &kind) const;
-  /// The logits, once in 16 and once in 32 bits, and their gradient.
+  /// The logits, once in 16 and once in 32 bits, and their gradient; those of a
+  /// chunk where the loss is computed in several.
   int64_t ofLoss() const;
 
 private:

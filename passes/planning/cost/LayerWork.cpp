@@ -442,7 +442,8 @@ void LayerPricer::embedding() {
 void LayerPricer::head() {
   double vocab = model.headColumns() / (model.classes > 0 ? 1 : tp);
   double row = element * whole * hidden;
-  wideGemm({tokens, vocab, hidden});
+  auto chunks = double(plan.lossChunks);
+  wideGemm({tokens / chunks, vocab, hidden, chunks});
   // The loss works in 32 bits: the logits are widened, their largest, the sum
   // of exponentials and the label's are found, and the gradient written.
   double logits = times.software().loss_bytes() / 3 * tokens * vocab;

@@ -123,6 +123,7 @@ PlanSizes planning::planSizes(const ModelShape &model, const StepShape &step) {
   PlanSizes sizes;
   sizes.layers = model.layers;
   sizes.experts = model.experts;
+  sizes.classifies = model.classes > 0;
   sizes.encoderLayers = LayerKinds(model).encoderLayers();
   sizes.sequence = step.sequence;
   sizes.encoderSequence = step.encoderSequence;

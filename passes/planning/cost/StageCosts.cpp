@@ -176,7 +176,8 @@ StageCosts planning::stageCosts(const CostProblem &problem,
       costs.split[index].afterBackward += seen.gradients;
     }
     // The gradient of the logits, which the head's weight needs.
-    if (stage == plan.stages() - 1 && !problem.step.isFrozen())
+    if (stage == plan.stages() - 1 && !problem.step.isFrozen() &&
+        plan.lossChunks == 1)
       costs.split[index].afterBackward += bytes.ofLoss();
     layer = end;
   }

@@ -155,9 +155,10 @@ std::vector<RankMemory> planning::rankMemory(const CostProblem &problem,
   Placement placement = stagePlacement(plan);
   int64_t headRank = PipelineShape{plan.pp, plan.chunks, 1, placement}.rankOf(
       plan.stages() - 1);
-  // A split backward keeps the logits' gradient, in their place.
+  // A split backward keeps the logits' gradient, in their place; one in chunks
+  // is not kept.
   bool keepsApart = problem.compiled && !problem.step.isFrozen() &&
-                    splitsWeight(plan.scheduleName());
+                    plan.lossChunks == 1 && splitsWeight(plan.scheduleName());
   bool isOnePass = plan.pp == 1 && microbatchesOf(plan, problem.step) == 1;
   std::vector<RankParameters> parameters =
       rankParameters(model, plan, placement);

@@ -47,3 +47,35 @@ func.func @f(%x: tensor<4xf32>) {
   %0 = pipe.all_gather %x ranks [0, 1] : tensor<4xf32> to tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{P15: 'tensor<4x8xf32>' is not the rows of 'tensor<2x4x8xf32>' from 5 on}}
+  %0 = pipe.slice_rows %x from 5 : tensor<2x4x8xf32> to tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{P15: 'tensor<4x4xf32>' is not the rows of 'tensor<2x4x8xf32>' from 0 on}}
+  %0 = pipe.slice_rows %x from 0 : tensor<2x4x8xf32> to tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{P15: the result has the type of what the rows stand in; where that is nothing, they are the first}}
+  %0 = pipe.insert_rows %x at 4 : (tensor<4x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>) {
+  // expected-error @+1 {{P15: 'tensor<4x8xf32>' is not the rows of 'tensor<8x8xf32>' from -1 on}}
+  %0 = pipe.insert_rows %x at -1 into %y : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}

@@ -19,7 +19,8 @@ TEST(PlanText, ReadsBack) {
        {"pp=1,dp=1,tp=1,mbs=1",
         "pp=16,dp=8,cp=2,tp=8,ep=4,v=2,mbs=3,zero=1,sp=1,recompute=full,"
         "offload=optimizer,schedule=interleaved,layers=3/4/5",
-        "tp=4,etp=2,group=6,recompute_layers=2,bucket_bytes=0,"
+        "tp=4,etp=2,group=6,recompute_layers=2,loss_chunks=8,"
+        "bucket_bytes=0,"
         "recompute_block=1,balance_cost=1,count_embedding=1,count_head=1,"
         "context=ring,recompute=selective,modules=mlp/moe_act",
         "shardings='a,b''s.txt',schedule='x,y.txt'"}) {

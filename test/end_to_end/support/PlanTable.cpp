@@ -262,6 +262,7 @@ static const ModelRow balanced[] = {
 #define CHUNKS "--virtual-stages 2 "
 #define RING "--cp-strategy ring "
 #define ALL_TO_ALL "--cp-strategy alltoall "
+#define LOSS(chunks) "--loss-chunks " chunks " "
 #define BUCKETS(bytes) "plan.bucket_bytes=" bytes " "
 #define LAYERS(list) "plan.layers_per_stage=" list " "
 
@@ -307,6 +308,17 @@ static const PlanRow dense[] = {
     {"Pp2Auto",         "pp=2",           6, "--recompute auto"},
     {"Pp2Dp2Tp2Auto",   "pp=2,dp=2,tp=2", 6,
      SP "--zero 1 " CHUNKS "--recompute auto"},
+    // The loss in chunks of the rows.
+    {"Loss2",           "",               2, LOSS("2")},
+    {"Dp2Zero1Loss3",   "dp=2",           2, "--zero 1 " LOSS("3")},
+    {"Dp2Tp2SpLoss2",   "dp=2,tp=2",      2, SP LOSS("2")},
+    {"Tp4Loss3",        "tp=4",           1, LOSS("3")},
+    {"GPipeLoss2",      "pp=4",           4, SCHEDULE("gpipe") LOSS("2")},
+    {"ZeroBubbleLoss2", "pp=2,tp=2",      4,
+     SCHEDULE("zb-h1") LOSS("2") "--recompute selective"},
+    {"Pp2FullLoss2",    "pp=2,dp=2",      6,
+     CHUNKS "--recompute full " LOSS("2") BUCKETS("4096")},
+    {"AutoLoss3",       "pp=2",           6, "--recompute auto " LOSS("3")},
     // Two axes.
     {"Dp2Tp2",          "dp=2,tp=2",      2},
     {"Dp4Tp2SpZero1",   "dp=4,tp=2",      3, SP "--zero 1"},
@@ -351,6 +363,7 @@ static const PlanRow context[] = {
     {"Dp2Cp2Tp2Ring",   "dp=2,cp=2,tp=2", 2, RING SP "--zero 1"},
     {"Pp2Cp2Ring",      "pp=2,cp=2",      6, RING "--recompute selective"},
     {"Pp2Dp2Cp2Tp2",    "pp=2,dp=2,cp=2,tp=2", 6, SP "--zero 1"},
+    {"Cp2Tp2Loss2",     "cp=2,tp=2",      2, RING SP LOSS("2")},
     {"Cp2RingAuto",     "cp=2",           2, RING "--recompute auto"},
     {"Pp2Cp2RingAuto",  "pp=2,cp=2",      6, RING "--recompute auto"},
 };

@@ -461,3 +461,20 @@ func.func @dropless(%x: tensor<2x4x16xf32>, %e: tensor<2x4x2xi32>, %m: tensor<8x
   %d = xf.grouped_linear_input_gradient %y, %m, %n : (tensor<2x8x24xf32>, tensor<8x24x16xf32>, tensor<2x8x2xi32>) -> tensor<2x8x16xf32>
   return %d : tensor<2x8x16xf32>
 }
+
+// Rows that are computed by themselves, and put together in place.
+
+// CHECK-LABEL: func.func @rows(
+func.func @rows(%x: tensor<2x4x8xf32>, %y: tensor<2x4xi32>) -> (tensor<2x4x8xf32>, tensor<3xi32>) {
+  // CHECK: %[[FIRST:.*]] = arith.constant 40 : i32
+  // CHECK: %[[X:.*]] = kern.library "slice_shard"(%arg0) scalars(%[[FIRST]]) {{.*}}integers = array<i64: 1, 1, 24, 64>
+  %0 = pipe.slice_rows %x from 5 : tensor<2x4x8xf32> to tensor<3x8xf32>
+  // CHECK: arith.constant 5 : i32
+  // CHECK: kern.library "slice_shard"(%arg1) {{.*}}integers = array<i64: 4, 1, 3, 8>
+  %1 = pipe.slice_rows %y from 5 : tensor<2x4xi32> to tensor<3xi32>
+  // CHECK: %[[ALL:.*]] = kern.library "pad_rows"(%[[X]]) {{.*}}integers = array<i64: 1, 24, 64>
+  %2 = pipe.insert_rows %0 at 0 : (tensor<3x8xf32>) -> tensor<2x4x8xf32>
+  // CHECK: kern.library "insert_rows"(%[[X]], %[[ALL]]) {{.*}}in_place = array<i64: 1>, integers = array<i64: 1, 24, 64, 24>
+  %3 = pipe.insert_rows %0 at 3 into %2 : (tensor<3x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  return %3, %1 : tensor<2x4x8xf32>, tensor<3xi32>
+}
