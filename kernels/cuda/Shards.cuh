@@ -155,6 +155,9 @@ HOCKET_DEVICE void sliceShard(const Word *x, Word *y, Integer rows,
 ///
 /// Budget: 32 registers; a thread of 16 bytes: 24 instructions an element, 2
 /// loads, 1 store.
+/// Over: 26 instructions, 17 loads, 9 stores: whether an address is a multiple
+/// of 16 bytes is tested as the kernel runs, and an access an element stands
+/// beside each.
 template <class Word>
 HOCKET_DEVICE void insertRows(const Word *x, const Word *z, Word *y,
                               Integer there, Integer room, Integer first) {

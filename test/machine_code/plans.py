@@ -55,6 +55,7 @@ PLANS = (
     ("dropout", "--mesh pp=2,dp=2,tp=2 --sequence-parallel --microbatches 3 --zero 1"),
     ("dropout", "--mesh cp=2 --recompute selective"),
     ("llama", "--mesh dp=2,tp=2 --microbatches 2 --zero 3"),
+    ("llama", "--mesh tp=2 --loss-chunks 3"),
     ("llama", "--mesh pp=2 --virtual-stages 2 --schedule zb-v --microbatches 4"),
     ("llama", "--mesh pp=2 --virtual-stages 2 --schedule dualpipe-v --microbatches 4"),
     ("llama", "--mesh pp=2,tp=2 --virtual-stages 2 --microbatches 4 --recompute full"),
