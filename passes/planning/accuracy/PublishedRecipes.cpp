@@ -60,9 +60,8 @@ constexpr Published recipes[] = {
     {"QWEN330BA3B", "h100", "25.10", "26.02.01", kEagerOverlapped},
     {"QWEN330BA3B", "h100", "26.02.01", "27", {.exchange = Exchange::Once}},
     // Heads of latent attention are made again until whole steps are graphs, on
-    // GB200 and H100 throughout; on H100 tp_comm_overlap and
-    // overlap_grad_reduce
-    // are off.
+    // GB200 and H100 throughout. On H100 no collective is beside others' work:
+    // tp_comm_overlap and overlap_grad_reduce are off.
     {"DEEPSEEKV3",
      "h100",
      "25",
