@@ -12,13 +12,18 @@ static bool isDType(int64_t code) {
   return code >= 1 && code <= 8 && bytesOf(typeOf(code)) > 0;
 }
 
+/// So many integers, of which the first is a type, and no floats.
+static KernelError checkTyped(Integers n, size_t integers, Floats floats) {
+  if (KernelError error = checkCounts(n, integers, floats, 0))
+    return error;
+  return isDType(n[0]) ? nullptr : kDType;
+}
+
 /// [p, o, n] and [o, N] in `shards` and `whole`.
 static KernelError shardsSizes(Integers n, Floats floats, int64_t &shards,
                                int64_t &whole) {
-  if (KernelError error = checkCounts(n, 5, floats, 0))
+  if (KernelError error = checkTyped(n, 5, floats))
     return error;
-  if (!isDType(n[0]))
-    return kDType;
   Size size;
   int64_t element = bytesOf(typeOf(n[0]));
   shards = size(element, {n[1], n[2], n[3]});
@@ -34,10 +39,8 @@ KernelError scatterShardsSizes(Integers n, Floats floats, Bytes bytes) {
 }
 
 KernelError sliceShardSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 4, floats, 0))
+  if (KernelError error = checkTyped(n, 4, floats))
     return error;
-  if (!isDType(n[0]))
-    return kDType;
   Size size;
   int64_t element = bytesOf(typeOf(n[0]));
   bytes[0] = size(element, {n[1], n[3]});
@@ -46,10 +49,8 @@ KernelError sliceShardSizes(Integers n, Floats floats, Bytes bytes) {
 }
 
 KernelError insertRowsSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 4, floats, 0))
+  if (KernelError error = checkTyped(n, 4, floats))
     return error;
-  if (!isDType(n[0]))
-    return kDType;
   Size size;
   int64_t element = bytesOf(typeOf(n[0]));
   bytes[0] = size(element, {n[1]});
@@ -58,10 +59,8 @@ KernelError insertRowsSizes(Integers n, Floats floats, Bytes bytes) {
 }
 
 KernelError shiftRowsSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 4, floats, 0))
+  if (KernelError error = checkTyped(n, 4, floats))
     return error;
-  if (!isDType(n[0]))
-    return kDType;
   Size size;
   bytes[0] = bytes[1] = size(bytesOf(typeOf(n[0])), {n[1], n[2]});
   return size.bad || n[3] <= -n[2] || n[3] >= n[2] ? kDimension : nullptr;
