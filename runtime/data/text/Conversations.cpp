@@ -77,12 +77,13 @@ private:
 };
 } // namespace
 
-/// What the tokenizer puts before a prompt whose text has these tokens.
-static std::vector<int32_t> tokensBefore(const tokenizer::Tokenizer &tokenizer,
-                                         const std::string &text,
-                                         const std::vector<int32_t> &tokens) {
-  std::vector<int32_t> prompt;
+/// What the tokenizer puts before a prompt, whatever its text.
+static std::vector<int32_t>
+tokensBefore(const tokenizer::Tokenizer &tokenizer) {
+  constexpr std::string_view text = "a";
+  std::vector<int32_t> prompt, tokens;
   tokenizer.encodePrompt(text, prompt);
+  tokenizer.encodeMarkup(text, tokens);
   auto own = std::ranges::search(prompt, tokens);
   if (own.empty())
     return {};
@@ -104,8 +105,7 @@ LearnedTokens data::encodeConversation(const tokenizer::Tokenizer &tokenizer,
       result.learned[i] = 1;
   }
   if (isBegun) {
-    std::vector<int32_t> before =
-        tokensBefore(tokenizer, conversation.text, result.tokens);
+    std::vector<int32_t> before = tokensBefore(tokenizer);
     result.tokens.insert(result.tokens.begin(), before.begin(), before.end());
     result.learned.insert(result.learned.begin(), before.size(), 0);
   }
