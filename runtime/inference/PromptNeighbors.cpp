@@ -50,9 +50,8 @@ Status inference::checkNeighbors(const program::Program &program,
   if (neighbors.empty())
     return invalidArgument(
         "the model attends to texts that were retrieved for a prompt, and "
-        "there "
-        "are none: give them as --retrieved, or as \"retrieved\" of a line of "
-        "--prompts or of a request to a server");
+        "there are none: give them as --retrieved, or as \"retrieved\" of a "
+        "line of --prompts or of a request to a server");
   const auto &retrieval = program.training().retrieval();
   uint64_t taken = retrieval.neighbors() * retrieval.retrieved_length();
   if (neighbors.size() != taken)

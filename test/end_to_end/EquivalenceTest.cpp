@@ -458,10 +458,6 @@ struct Feed {
 
 class Equivalence : public testing::TestWithParam<EquivalenceCase> {};
 
-} // namespace
-
-namespace {
-
 template <class Model>
 Record recordOf(Model &model, const Feed &feed, const data::Batch &unseen) {
   Record record;
