@@ -187,7 +187,7 @@ openPart(const BlendPart &part, const GptDatasetOptions &options, Split split,
   if (options.retrieval) {
     HOCKET_ASSIGN_OR_RETURN(
         std::unique_ptr<RetrievalDataset> retrieved,
-        RetrievalDataset::create(std::move(shared), options, split, samples));
+        RetrievalDataset::create(shared, options, split, samples));
     return std::unique_ptr<SampleSource>(std::move(retrieved));
   }
   HOCKET_ASSIGN_OR_RETURN(
