@@ -11,6 +11,7 @@
 
 #include "dialects/plan/ParallelPlan.h"
 #include "dialects/xf/IR/HostInputs.h"
+#include "dialects/xf/IR/Stream.h"
 
 using namespace mlir;
 using namespace hocket;
