@@ -94,10 +94,17 @@ private:
 StatusOr<ChatTemplate> openChatTemplate(const std::string &folder,
                                         const std::string &path = "");
 
-/// The tokens at which the model of a folder, or of that of a file, ends what
-/// it writes: "eos_token_id" of generation_config.json, a number or a list.
-/// None where there is no such file.
-StatusOr<std::vector<int32_t>> readEndTokens(const std::string &folder);
+/// How the files of a model say that it ends what it writes.
+struct ModelEnds {
+  std::string text; ///< "eos_token" of tokenizer_config.json, or "".
+  /// "eos_token_id", a number or a list, of generation_config.json or, where
+  /// there is no such file, of config.json, of its model of texts if need be.
+  std::vector<int32_t> tokens;
+};
+
+/// Of a folder, or of that of a file. InvalidArgument or DataLoss for files
+/// that hold anything else.
+StatusOr<ModelEnds> readModelEnds(const std::string &folder);
 
 } // namespace hocket::chat
 

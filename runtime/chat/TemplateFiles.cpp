@@ -104,10 +104,9 @@ StatusOr<ChatTemplate> chat::openChatTemplate(const std::string &folder,
                              tokensOf(config));
 }
 
-StatusOr<std::vector<int32_t>> chat::readEndTokens(const std::string &folder) {
-  std::string dir = folderOf(folder);
-  std::string path = dir + "/generation_config.json";
-  HOCKET_ASSIGN_OR_RETURN(json config, readObject(dir, path));
+/// A token's number, a list of such, or nothing.
+static StatusOr<std::vector<int32_t>> endTokensOf(const json &config,
+                                                  const std::string &path) {
   std::vector<int32_t> tokens;
   auto found = config.find("eos_token_id");
   if (found == config.end() || found->is_null())
@@ -120,4 +119,26 @@ StatusOr<std::vector<int32_t>> chat::readEndTokens(const std::string &folder) {
     tokens.push_back(each.get<int32_t>());
   }
   return tokens;
+}
+
+StatusOr<ModelEnds> chat::readModelEnds(const std::string &folder) {
+  std::string dir = folderOf(folder);
+  HOCKET_ASSIGN_OR_RETURN(json tokens,
+                          readObject(dir, dir + "/tokenizer_config.json"));
+  ModelEnds ends;
+  for (const auto &[name, text] : tokensOf(tokens))
+    if (name == "eos_token")
+      ends.text = text.text();
+  std::string path = dir + "/generation_config.json";
+  bool isGeneration = exists(path);
+  if (!isGeneration)
+    path = dir + "/config.json";
+  HOCKET_ASSIGN_OR_RETURN(json config, readObject(dir, path));
+  HOCKET_ASSIGN_OR_RETURN(ends.tokens, endTokensOf(config, path));
+  auto texts = config.find("text_config");
+  if (ends.tokens.empty() && !isGeneration && texts != config.end() &&
+      texts->is_object()) {
+    HOCKET_ASSIGN_OR_RETURN(ends.tokens, endTokensOf(*texts, path));
+  }
+  return ends;
 }

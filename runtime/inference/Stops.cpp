@@ -33,25 +33,29 @@ std::string inference::textBehind(const tokenizer::Tokenizer &tokenizer,
                                   : tokenizer.decode(written);
 }
 
+static bool isEnd(int32_t token, const Stops &stops) {
+  return std::ranges::find(stops.tokens, token) != stops.tokens.end();
+}
+
 std::string inference::textBeforeStop(const tokenizer::Tokenizer &tokenizer,
                                       int32_t before,
                                       std::span<const int32_t> written,
-                                      const std::vector<std::string> &stops) {
+                                      const Stops &stops) {
+  if (!written.empty() && isEnd(written.back(), stops))
+    written = written.first(written.size() - 1);
   std::string text = textBehind(tokenizer, before, written);
-  return toValidUtf8(text.substr(0, findStop(text, stops)));
+  return toValidUtf8(text.substr(0, findStop(text, stops.texts)));
 }
 
 std::function<bool(std::span<const int32_t>)>
 inference::endsAt(const std::shared_ptr<const tokenizer::Tokenizer> &tokenizer,
-                  int32_t before, std::vector<std::string> stops, bool atEnd,
-                  std::vector<int32_t> ends) {
-  if (std::optional<int32_t> end = tokenizer->endOfDocument(); end && atEnd)
-    ends.push_back(*end);
-  return [tokenizer, before, stops = std::move(stops),
-          ends = std::move(ends)](std::span<const int32_t> written) {
-    if (std::ranges::find(ends, written.back()) != ends.end())
+                  int32_t before, Stops stops) {
+  return [tokenizer, before,
+          stops = std::move(stops)](std::span<const int32_t> written) {
+    if (isEnd(written.back(), stops))
       return true;
-    return !stops.empty() && findStop(textBehind(*tokenizer, before, written),
-                                      stops) != std::string::npos;
+    return !stops.texts.empty() &&
+           findStop(textBehind(*tokenizer, before, written), stops.texts) !=
+               std::string::npos;
   };
 }

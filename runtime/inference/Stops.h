@@ -13,6 +13,13 @@
 
 namespace hocket::inference {
 
+/// Where a text ends, however many tokens may be written.
+struct Stops {
+  std::vector<std::string> texts; ///< Before the first of these.
+  /// At one of these, which are no part of the text (EndTokens.h).
+  std::vector<int32_t> tokens;
+};
+
 /// Where the first of the stop strings is in `text`; npos: nowhere.
 size_t findStop(const std::string &text, const std::vector<std::string> &stops);
 
@@ -21,18 +28,16 @@ size_t findStop(const std::string &text, const std::vector<std::string> &stops);
 std::string textBehind(const tokenizer::Tokenizer &tokenizer, int32_t before,
                        std::span<const int32_t> written);
 
-/// Of textBehind() what stands before the first stop string, as valid UTF-8.
+/// Of textBehind() what stands before the first stop string and before the
+/// token that ended it, as valid UTF-8.
 std::string textBeforeStop(const tokenizer::Tokenizer &tokenizer,
                            int32_t before, std::span<const int32_t> written,
-                           const std::vector<std::string> &stops);
+                           const Stops &stops);
 
-/// For GenerateRequest::ends of a prompt that ends with `before`: at a stop
-/// string, at one of the tokens `ends` or, with `atEnd`, at the token that ends
-/// a document.
+/// For GenerateRequest::ends of a prompt that ends with `before`.
 std::function<bool(std::span<const int32_t>)>
 endsAt(const std::shared_ptr<const tokenizer::Tokenizer> &tokenizer,
-       int32_t before, std::vector<std::string> stops, bool atEnd,
-       std::vector<int32_t> ends = {});
+       int32_t before, Stops stops);
 
 } // namespace hocket::inference
 

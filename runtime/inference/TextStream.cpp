@@ -7,8 +7,6 @@
 #include "runtime/inference/TextStream.h"
 
 #include "base/json/JsonDefect.h"
-#include "runtime/inference/Stops.h"
-
 #include <algorithm>
 
 using namespace hocket;
@@ -38,10 +36,13 @@ std::string TextStream::sayUpTo(const std::string &text, size_t end) {
 }
 
 std::string TextStream::add(int32_t token) {
+  // It ends the text: nothing comes behind it.
+  if (std::ranges::find(stops.tokens, token) != stops.tokens.end())
+    return "";
   tokens.push_back(token);
   std::string text = textBehind(tokenizer, before, tokens);
-  size_t end = std::min(text.size(), findStop(text, stops));
-  end = beforeBegunStop(text, end, stops);
+  size_t end = std::min(text.size(), findStop(text, stops.texts));
+  end = beforeBegunStop(text, end, stops.texts);
   // Half a character is shown as U+FFFD, or as its first bytes.
   if (end == text.size() && text.ends_with("\xef\xbf\xbd"))
     end -= 3;
@@ -59,5 +60,5 @@ std::string TextStream::add(int32_t token) {
 
 std::string TextStream::finish() {
   std::string text = textBehind(tokenizer, before, tokens);
-  return sayUpTo(text, std::min(text.size(), findStop(text, stops)));
+  return sayUpTo(text, std::min(text.size(), findStop(text, stops.texts)));
 }

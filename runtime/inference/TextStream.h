@@ -7,19 +7,18 @@
 #ifndef HOCKET_RUNTIME_INFERENCE_TEXTSTREAM_H
 #define HOCKET_RUNTIME_INFERENCE_TEXTSTREAM_H
 
-#include "runtime/tokenizer/Tokenizer.h"
+#include "runtime/inference/Stops.h"
 
 namespace hocket::inference {
 
 /// Says what each token adds to a text, whole characters at a time (U+FFFD for
 /// bytes that are part of none: toValidUtf8) and nothing
 /// that may turn out to be the beginning of a stop string. All that it says,
-/// put together, is the text up to the first stop string.
+/// put together, is textBeforeStop() of the tokens.
 class TextStream {
 public:
   /// `tokenizer` outlives the stream; `before` is the prompt's last token.
-  TextStream(const tokenizer::Tokenizer &tokenizer, int32_t before,
-             std::vector<std::string> stops)
+  TextStream(const tokenizer::Tokenizer &tokenizer, int32_t before, Stops stops)
       : tokenizer(tokenizer), before(before), stops(std::move(stops)) {}
 
   std::string add(int32_t token);
@@ -32,7 +31,7 @@ private:
 
   const tokenizer::Tokenizer &tokenizer;
   const int32_t before;
-  const std::vector<std::string> stops;
+  const Stops stops;
   std::vector<int32_t> tokens;
   size_t said = 0;
 };

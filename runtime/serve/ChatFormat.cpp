@@ -15,17 +15,6 @@ using namespace hocket;
 using namespace hocket::serve;
 using nlohmann::json;
 
-ChatFormat::ChatFormat(chat::ChatTemplate form,
-                       const tokenizer::Tokenizer &tokenizer,
-                       std::vector<int32_t> ends)
-    : ownForm(std::move(form)), ownContents(ownForm.contentForms()),
-      ownEnds(std::move(ends)) {
-  std::vector<int32_t> end;
-  tokenizer.encodeMarkup(ownForm.token("eos_token").value_or(""), end);
-  if (end.size() == 1)
-    ownEnds.push_back(end.front());
-}
-
 StatusOr<ChatFormat> ChatFormat::open(const std::string &folder,
                                       const std::string &path,
                                       const tokenizer::Tokenizer &tokenizer) {
@@ -36,9 +25,7 @@ StatusOr<ChatFormat> ChatFormat::open(const std::string &folder,
         folder + ": a " + tokenizer.name() +
         " tokenizer finds no special tokens in what a chat template makes; use "
         "the model's tokenizer.json");
-  HOCKET_ASSIGN_OR_RETURN(std::vector<int32_t> ends,
-                          chat::readEndTokens(folder));
-  return ChatFormat(std::move(form), tokenizer, std::move(ends));
+  return ChatFormat(std::move(form));
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,7 +148,5 @@ Status serve::setPrompt(const ChatOptions &options, const ServedModel &model,
                               request.prompt)
           .withContext("what the chat template makes of 'messages'"));
   request.images = std::move(messages.images);
-  if (question.endsWithDocument)
-    question.ends = format.ends();
   return okStatus();
 }

@@ -16,7 +16,7 @@
 
 namespace hocket::serve {
 
-/// How conversations become prompts of a model, and where its answers end.
+/// How conversations become prompts of a model.
 class ChatFormat {
 public:
   /// Of a tokenizer and its folder; `path`, if not empty, is the template.
@@ -26,14 +26,11 @@ public:
                                    const std::string &path,
                                    const tokenizer::Tokenizer &tokenizer);
 
-  /// Answers end at the template's "eos_token", too.
-  ChatFormat(chat::ChatTemplate form, const tokenizer::Tokenizer &tokenizer,
-             std::vector<int32_t> ends = {});
+  explicit ChatFormat(chat::ChatTemplate form)
+      : ownForm(std::move(form)), ownContents(ownForm.contentForms()) {}
 
   const chat::ChatTemplate &form() const { return ownForm; }
   const chat::ContentForms &contents() const { return ownContents; }
-  /// Tokens at which an answer ends.
-  const std::vector<int32_t> &ends() const { return ownEnds; }
 
   /// The most pixels of an image that comes in a request. One takes up to 11
   /// bytes while it is decoded; one image is decoded at a time.
@@ -43,7 +40,6 @@ public:
 private:
   chat::ChatTemplate ownForm;
   chat::ContentForms ownContents;
-  std::vector<int32_t> ownEnds;
 };
 
 /// What a request says of a conversation; the fields are vLLM's.
@@ -62,9 +58,9 @@ struct ChatOptions {
 /// InvalidArgument, naming the field. `fields` outlive what is read.
 StatusOr<ChatOptions> readChatOptions(RequestFields &fields);
 
-/// Makes the conversation the prompt of `question`, with its images, and has it
-/// end where answers do. InvalidArgument or DataLoss for what the template
-/// refuses, or the model does not see.
+/// Makes the conversation the prompt of `question`, with its images.
+/// InvalidArgument or DataLoss for what the template refuses, or the model does
+/// not see.
 Status setPrompt(const ChatOptions &options, const ServedModel &model,
                  Question &question);
 

@@ -164,9 +164,9 @@ static Status readMegatron(RequestFields &fields, Completion &completion,
   if (fields.find("beam_width"))
     return invalidArgument("'beam_width': there is no beam search");
   if (atParagraph)
-    question.stops.emplace_back("\n\n");
+    question.stops.texts.emplace_back("\n\n");
   if (atLine)
-    question.stops.emplace_back("\n");
+    question.stops.texts.emplace_back("\n");
   completion.echoes = true;
   completion.hasLogProbs = request.tellsOfPrompt = logprobs;
   return okStatus();
@@ -178,6 +178,7 @@ StatusOr<Completion> serve::parseMegatron(std::string_view body,
   HOCKET_ASSIGN_OR_RETURN(RequestFields fields, RequestFields::parse(body));
   Completion completion;
   Question question;
+  question.stops.tokens = model.ends;
   bool addsBegin = false;
   HOCKET_RETURN_IF_ERROR(readMegatron(fields, completion, question, addsBegin));
   const json *prompts = fields.find("prompts");

@@ -7,7 +7,6 @@
 #include "runtime/serve/Engine.h"
 
 #include "base/Format.h"
-#include "runtime/inference/Stops.h"
 
 #include <algorithm>
 #include <array>
@@ -74,9 +73,8 @@ static json orderOf(uint64_t id, const Question &question,
           sampling.minP,
           sampling.repetitionPenalty,
           sampling.seed,
-          question.stops,
-          question.endsWithDocument,
-          question.ends,
+          question.stops.texts,
+          question.stops.tokens,
           request.neighbors,
           std::move(numbers)};
 }
@@ -101,9 +99,8 @@ readQuestion(const json &from, const std::vector<TowerImage> &images) {
   take(sampling.minP);
   take(sampling.repetitionPenalty);
   take(sampling.seed);
-  take(question.stops);
-  take(question.endsWithDocument);
-  take(question.ends);
+  take(question.stops.texts);
+  take(question.stops.tokens);
   take(request.neighbors);
   for (const json &number : from.at(at))
     request.images.push_back(images.at(number.get<size_t>()));
@@ -172,8 +169,7 @@ Status Engine::follow(inference::Generator &generator,
   for (const json &each : orders.at(2)) {
     auto [id, question] = readQuestion(each, images);
     question.request.ends = inference::endsAt(
-        tokenizer, question.request.prompt.back(), question.stops,
-        question.endsWithDocument, question.ends);
+        tokenizer, question.request.prompt.back(), question.stops);
     generator.add(id, std::move(question.request));
   }
   // Who has left at once has come before.

@@ -17,6 +17,7 @@
 #define HOCKET_RUNTIME_SERVE_ENGINE_H
 
 #include "runtime/inference/Generate.h"
+#include "runtime/inference/Stops.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
 #include <chrono>
@@ -31,9 +32,7 @@ namespace hocket::serve {
 /// A GenerateRequest that can travel: it ends where its words say.
 struct Question {
   inference::GenerateRequest request; ///< Without `ends`.
-  std::vector<std::string> stops;
-  bool endsWithDocument = true;   ///< At the token that ends one.
-  std::vector<int32_t> ends = {}; ///< Further tokens at which it ends.
+  inference::Stops stops;
 };
 
 /// Something that has come of question `index` of a ticket.

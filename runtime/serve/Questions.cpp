@@ -92,9 +92,10 @@ Status serve::readWriting(RequestFields &fields, Completion &completion,
   HOCKET_RETURN_IF_ERROR(readSampling(fields, question.request.sampling));
   HOCKET_RETURN_IF_ERROR(
       fields.read("n", completion.choices, 1, mostQuestions));
-  HOCKET_RETURN_IF_ERROR(fields.read("stop", question.stops, 16));
+  HOCKET_RETURN_IF_ERROR(fields.read("stop", question.stops.texts, 16));
   HOCKET_RETURN_IF_ERROR(fields.read("ignore_eos", ignoresEnd));
-  question.endsWithDocument = !ignoresEnd;
+  if (!ignoresEnd)
+    question.stops.tokens = model.ends;
   HOCKET_RETURN_IF_ERROR(readRetrieved(fields, question.request, model));
   HOCKET_RETURN_IF_ERROR(readStream(fields, completion));
   return fields.read("user", user);

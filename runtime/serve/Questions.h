@@ -23,7 +23,8 @@ struct ServedModel {
   std::string name;
   std::shared_ptr<const program::Program> program;
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
-  int64_t created = 0; ///< Seconds since 1970.
+  int64_t created = 0;            ///< Seconds since 1970.
+  std::vector<int32_t> ends = {}; ///< Where its texts end (EndTokens.h).
   /// Of its conversations; null where there is none, and then why.
   std::shared_ptr<const ChatFormat> chat = {};
   std::string whyNoChat = {};

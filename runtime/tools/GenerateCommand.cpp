@@ -11,6 +11,7 @@
 #include "base/TextLines.h"
 #include "base/json/JsonLines.h"
 #include "base/json/JsonObject.h"
+#include "runtime/inference/EndTokens.h"
 #include "runtime/inference/Generate.h"
 #include "runtime/inference/PromptNeighbors.h"
 #include "runtime/inference/Stops.h"
@@ -169,11 +170,21 @@ static Status addWhatComesWith(const Prompt &prompt,
   return expandImages(program, prompt.images.size(), request.prompt);
 }
 
+static StatusOr<Stops> stopsOf(const GenerateArguments &arguments,
+                               const program::Program &program,
+                               const Tokenizer &tokenizer) {
+  // Read even where they do not matter: a damaged file is told of.
+  HOCKET_ASSIGN_OR_RETURN(std::vector<int32_t> ends,
+                          endTokensOf(program, tokenizer, arguments.tokenizer));
+  return Stops{arguments.stops,
+               arguments.ignoreEnd ? std::vector<int32_t>() : std::move(ends)};
+}
+
 static StatusOr<std::vector<GenerateRequest>>
 requestsOf(const GenerateArguments &arguments,
            const std::vector<Prompt> &prompts,
            const std::shared_ptr<const Tokenizer> &tokenizer,
-           const program::Program &program) {
+           const program::Program &program, const Stops &stops) {
   std::vector<GenerateRequest> requests;
   for (size_t i = 0; i < prompts.size(); ++i) {
     GenerateRequest &request = requests.emplace_back();
@@ -181,9 +192,8 @@ requestsOf(const GenerateArguments &arguments,
     request.tokens = arguments.tokens;
     request.stream = i;
     request.sampling = arguments.chosenSampling();
-    request.ends =
-        endsAt(tokenizer, request.prompt.empty() ? 0 : request.prompt.back(),
-               arguments.stops, !arguments.ignoreEnd);
+    request.ends = endsAt(
+        tokenizer, request.prompt.empty() ? 0 : request.prompt.back(), stops);
     Status status = addWhatComesWith(prompts[i], program, *tokenizer, request);
     if (status.ok())
       status = checkRequest(program, request);
@@ -236,12 +246,14 @@ static Status run(GenerateArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   if (model->isFirst())
     HOCKET_RETURN_IF_ERROR(checkFiles(arguments));
+  HOCKET_ASSIGN_OR_RETURN(Stops stops,
+                          stopsOf(arguments, model->program(), *tokenizer));
   HOCKET_ASSIGN_OR_RETURN(
       auto requests,
-      requestsOf(arguments, prompts, tokenizer, model->program()));
+      requestsOf(arguments, prompts, tokenizer, model->program(), stops));
   bool isLive = arguments.prompt && !arguments.json &&
                 isStandardOutput(arguments.output) && model->isFirst();
-  TextStream live(*tokenizer, requests.front().prompt.back(), arguments.stops);
+  TextStream live(*tokenizer, requests.front().prompt.back(), stops);
   Generator::Listener listener;
   if (isLive)
     listener = [&, begun = false](uint64_t, const PlacedToken &token) mutable {
@@ -269,7 +281,7 @@ static Status run(GenerateArguments &arguments) {
     lines +=
         toJsonText(jsonOf(prompts[i].text, text,
                           textBeforeStop(*tokenizer, (*shared)[i].prompt.back(),
-                                         text.tokens, arguments.stops))) +
+                                         text.tokens, stops))) +
         "\n";
   }
   model->print(rateText(*texts));
@@ -283,17 +295,16 @@ static Status run(GenerateArguments &arguments) {
 /// What the model adds to `prompt`, printed as it comes.
 static Status writeBehind(const std::string &prompt,
                           const GenerateArguments &arguments,
-                          const serve::ServedModel &model,
+                          const Stops &stops, const serve::ServedModel &model,
                           serve::Engine &engine) {
   serve::Question question;
   GenerateRequest &request = question.request;
   HOCKET_ASSIGN_OR_RETURN(request.prompt, model.tokensOf(prompt));
   request.tokens = arguments.tokens;
   request.sampling = arguments.chosenSampling();
-  question.stops = arguments.stops;
-  question.endsWithDocument = !arguments.ignoreEnd;
+  question.stops = stops;
   HOCKET_RETURN_IF_ERROR(checkRequest(*model.program, request));
-  TextStream text(*model.tokenizer, request.prompt.back(), arguments.stops);
+  TextStream text(*model.tokenizer, request.prompt.back(), stops);
   HOCKET_ASSIGN_OR_RETURN(auto ticket, engine.ask({std::move(question)}));
   constexpr std::chrono::milliseconds patience(200);
   while (true) {
@@ -317,12 +328,14 @@ static Status converse(GenerateArguments &arguments) {
   served.tokenizer = std::move(opened);
   HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   served.program = model->shared();
+  HOCKET_ASSIGN_OR_RETURN(
+      Stops stops, stopsOf(arguments, *served.program, *served.tokenizer));
   auto engine = std::make_shared<serve::Engine>(served.tokenizer, 1);
-  auto talk = [&arguments, served, engine] {
+  auto talk = [&arguments, stops, served, engine] {
     while (auto line = readLine("> ", InterruptGuard::requested)) {
       if (line->empty())
         continue;
-      Status status = writeBehind(*line, arguments, served, *engine);
+      Status status = writeBehind(*line, arguments, stops, served, *engine);
       std::cout << std::endl;
       if (!status.ok() && !InterruptGuard::requested())
         std::cerr << status.message() << std::endl;

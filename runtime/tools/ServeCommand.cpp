@@ -6,6 +6,7 @@
 
 #include "runtime/tools/ServeCommand.h"
 
+#include "runtime/inference/EndTokens.h"
 #include "runtime/serve/ChatFormat.h"
 #include "runtime/serve/Serve.h"
 #include "runtime/tools/ModelInput.h"
@@ -73,6 +74,9 @@ static Status run(ServeArguments &arguments) {
   served.tokenizer = std::move(opened);
   HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   served.program = model->shared();
+  HOCKET_ASSIGN_OR_RETURN(
+      served.ends, inference::endTokensOf(*served.program, *served.tokenizer,
+                                          arguments.tokenizer));
   RunOutput output = model->options().output;
   HOCKET_RETURN_IF_ERROR(openChat(arguments, served, output));
   arguments.serving.begun = [&, output](const std::string &url) {

@@ -74,6 +74,7 @@ void hocket::addWritingOptions(CLI::App &command, WritingOptions &options) {
                                   "several times"))
       ->type_name("STRING")
       ->allow_extra_args(false);
-  command.add_flag("--ignore-eod", options.ignoreEnd,
-                   "Continue after the token that ends a document");
+  command.add_flag("--ignore-eos", options.ignoreEnd,
+                   "Continue after tokens that end a text: those of the "
+                   "model's files, and the one that ends a document");
 }

@@ -196,7 +196,7 @@ static serve::ServedModel makeModel(const std::string &chatTemplate) {
   images.set_image_size(8);
   images.set_patch_size(4);
   auto form = chat::ChatTemplate::parse(chatTemplate, "fuzz.jinja");
-  serve::ChatFormat format(*std::move(form), *model.tokenizer);
+  serve::ChatFormat format(*std::move(form));
   format.mostPixels = uint64_t(1) << 20;
   model.chat = std::make_shared<const serve::ChatFormat>(std::move(format));
   return model;

@@ -72,6 +72,15 @@ class Server:
         assert parts[-2:] == ["data: [DONE]", ""], parts[-2:]
         return [json.loads(part.removeprefix("data: ")) for part in parts[:-2]]
 
+    def stream(self, path, body):
+        """The text that the parts of a stream say, and why it ends."""
+        text, reason = "", None
+        for part in self.parts(path, body):
+            choice = part["choices"][0]
+            text += choice.get("text", choice.get("delta", {}).get("content", ""))
+            reason = choice["finish_reason"] or reason
+        return text, reason
+
     def raw(self, data, close=False):
         """What comes back for these bytes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS) as connection:

@@ -4,6 +4,7 @@
 import json
 import math
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -129,7 +130,7 @@ class InferenceTest(unittest.TestCase):
         one = json.loads(self.ask(("generate",), "--prompt", "to", "--tokens", 3, "--json"))
         self.assertEqual((len(one["tokens"]), one["finish"], one["prompt"]), (3, "length", "to"))
         self.assertEqual(len(one["log_probabilities"]), 3)
-        full = json.loads(self.ask(("generate",), "--prompt", "to be", "--json", "--ignore-eod"))
+        full = json.loads(self.ask(("generate",), "--prompt", "to be", "--json", "--ignore-eos"))
         self.assertEqual((len(full["tokens"]), full["finish"]), (32 - 5 + 1, "context"))
 
     def test_prompts_of_a_file_are_answered_in_order(self):
@@ -158,6 +159,9 @@ class InferenceTest(unittest.TestCase):
         vocabulary = self.folder / "bpe"
         text = self.write("words.txt", "".join(f"word{i} other{i}\n" for i in range(3000)))
         self.must("tokenizer", "train", text, "--vocab-size", 600, "-o", vocabulary)
+        ended = self.folder / "ended"
+        shutil.copytree(vocabulary, ended)
+        (ended / "generation_config.json").write_text('{"eos_token_id": "</s>"}')
         load, byte = ("--load", self.run_), ("--tokenizer", "byte")
         perplexity, generate = ("eval", "perplexity", *load), ("generate", *load)
         cases = [
@@ -181,6 +185,8 @@ class InferenceTest(unittest.TestCase):
             ("is this the tokenizer that it was trained with?", *generate, "--tokenizer",
              vocabulary, "--prompt", "word7 other9 word11"),
             ("tokenizer", *generate, "--prompt", "a"),
+            ("generation_config.json: \"eos_token_id\" is a token's number or a list of such",
+             *generate, "--tokenizer", ended, "--prompt", "a", "--ignore-eos"),
             ("nothing.bpe", *generate, "--tokenizer", "nothing.bpe", "--prompt", "a"),
             ("--load", "generate", *byte, "--prompt", "a"),
             ("nowhere", "generate", "--load", self.folder / "nowhere", *byte, "--prompt", "a"),

@@ -136,7 +136,7 @@ class LiveLlavaTest(unittest.TestCase):
                     told = must(
                         "generate", "--load", start, "--rows", "2", *plan, "--tokenizer",
                         self.words, "--prompts", self.folder / "prompts.jsonl", "--tokens",
-                        WRITTEN, "--greedy", "--ignore-eod")  # fmt: skip
+                        WRITTEN, "--greedy", "--ignore-eos")  # fmt: skip
                     ours = [json.loads(line) for line in told.splitlines()]
                     for prompt, images, our in zip(PROMPTS, files, ours, strict=True):
                         tokens, scores = self.asked(model, prompt, images, rows)

@@ -530,7 +530,7 @@ class LiveModelsTest(unittest.TestCase):
                 told = must(
                     "generate", "--load", start, "--set", f"training.sequence_length={LENGTH}",
                     "--rows", "2", "--tokenizer", self.words, "--prompts", asked, "--tokens", "9",
-                    "--greedy", "--ignore-eod")  # fmt: skip
+                    "--greedy", "--ignore-eos")  # fmt: skip
                 ours = [json.loads(line)["tokens"] for line in told.splitlines()]
                 model = self.transformers.AutoModelForCausalLM.from_pretrained(
                     theirs, dtype=self.torch.float32, attn_implementation="eager"
@@ -657,7 +657,7 @@ class LiveModelsTest(unittest.TestCase):
                 told = must(
                     "generate", "--load", start, *said(SPANS),
                     "--rows", "2", "--tokenizer", self.words, "--prompts", asked, "--tokens", "9",
-                    "--greedy", "--ignore-eod")  # fmt: skip
+                    "--greedy", "--ignore-eos")  # fmt: skip
                 ours = [json.loads(line)["tokens"] for line in told.splitlines()]
                 model = self.transformers.AutoModelForSeq2SeqLM.from_pretrained(
                     theirs, dtype=self.torch.float32, attn_implementation="eager"

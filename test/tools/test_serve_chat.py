@@ -135,7 +135,7 @@ class ChatTest(unittest.TestCase):
             files[-1].write_bytes(image)
         return json.loads(self.must(
             "generate", "--load", self.folder / run, "--tokenizer", self.words, "--json",
-            "--greedy", "--ignore-eod", "--tokens", tokens, "--prompt", prompt, *files))  # fmt: skip
+            "--greedy", "--ignore-eos", "--tokens", tokens, "--prompt", prompt, *files))  # fmt: skip
 
     WRITING = {"max_tokens": 12, "temperature": 0, "ignore_eos": True, "logprobs": True}
 
@@ -249,9 +249,10 @@ class ChatTest(unittest.TestCase):
         self.assertEqual(tokens_of(messages=begun[:1], add_generation_prompt=False),
                          tokens_of(prompt="user: Hi.<|eot|>"))  # fmt: skip
 
-    def test_answers_end_at_the_models_tokens(self):
-        """Not at the end of a document alone."""
-        own = self.generated("user: Hi.<|eot|>assistant:", run="blind")
+    def test_texts_end_at_the_models_tokens(self):
+        """Not at the end of a document alone: answers, completions and what is generated."""
+        prompt = "user: Hi.<|eot|>assistant:"
+        own = self.generated(prompt, run="blind")
         at = next(i for i, t in enumerate(own["tokens"]) if i > 1 and own["tokens"].index(t) == i)
         words = self.folder / "ending"
         shutil.copytree(self.words, words)
@@ -264,6 +265,24 @@ class ChatTest(unittest.TestCase):
             ended = server.chat("Hi.", max_tokens=12, temperature=0)
             self.assertEqual(ended["choices"][0]["finish_reason"], "stop")
             self.assertEqual(ended["usage"]["completion_tokens"], at + 1)
+            before = self.generated(prompt, run="blind", tokens=at)["text"]
+            self.assertEqual(ended["choices"][0]["message"]["content"], before)
+            asked = {"prompt": prompt, "max_tokens": 12, "temperature": 0, "logprobs": 0}
+            told = server.complete(**asked)["choices"][0]
+            self.assertEqual((told["text"], told["finish_reason"]), (before, "stop"))
+            self.assertEqual(told["logprobs"]["token_logprobs"],
+                             own["log_probabilities"][: at + 1])  # fmt: skip
+            for path, body in (("/v1/completions", asked),
+                               ("/v1/chat/completions",
+                                {"messages": [said("Hi.", "user")], "temperature": 0})):  # fmt: skip
+                self.assertEqual(server.stream(path, body), (before, "stop"))
+            written = json.loads(self.must(
+                "generate", "--load", self.folder / "blind", "--tokenizer", words, "--json",
+                "--greedy", "--tokens", 12, "--prompt", prompt))  # fmt: skip
+            self.assertEqual((written["text"], written["finish"]), (before, "stop"))
+            self.assertEqual(written["tokens"], own["tokens"][: at + 1])
+            on = server.complete(**asked, ignore_eos=True)["choices"][0]
+            self.assertEqual((on["text"], on["finish_reason"]), (own["text"], "length"))
             whole = server.chat("Hi.", **self.WRITING)
             self.check_same(whole["choices"][0], own)
             # Without a length as much as there is room for.
@@ -364,7 +383,7 @@ class ChatTest(unittest.TestCase):
         file.write_bytes(png(1, 9, 7))
         jpeg = self.folder / "ramp.jpg"
         jpeg.write_bytes(golden("jpeg420"))
-        writing = ("--tokens", 6, "--greedy", "--ignore-eod")
+        writing = ("--tokens", 6, "--greedy", "--ignore-eos")
         body = {"max_tokens": 6, "temperature": 0, "ignore_eos": True}
         talk = [said("Be brief.", "system"),
                 about("What?", file.read_bytes(), jpeg.read_bytes())]  # fmt: skip

@@ -68,7 +68,7 @@ def write_with_hocket(arguments, precision, rows, model):
             out.write(json.dumps({"prompt": TEXT}) + "\n")
     command = [
         arguments.hocket, "generate", "--load", arguments.run, "--prompts", prompts,
-        "--output", os.path.join(folder, "texts.jsonl"), "--greedy", "--ignore-eod",
+        "--output", os.path.join(folder, "texts.jsonl"), "--greedy", "--ignore-eos",
         "--tokens", str(arguments.tokens), "--tokenizer", arguments.tokenizer,
     ]
     for field, value in (("precision", precision), ("micro_batch_size", rows),

@@ -279,16 +279,35 @@ TEST(ChatTemplate, FilesOfAFolder) {
             StatusCode::NotFound);
 
   using Tokens = std::vector<int32_t>;
-  EXPECT_EQ(*readEndTokens(dir), Tokens());
-  EXPECT_EQ(*readEndTokens("byte"), Tokens());
+  auto ends = [&](const std::string &path) {
+    auto read = readModelEnds(path);
+    EXPECT_TRUE(read.ok()) << read.status().message();
+    return std::pair(read->text, read->tokens);
+  };
+  auto are = [](const Tokens &tokens) {
+    return std::pair(std::string("</s>"), tokens);
+  };
+  EXPECT_EQ(ends(dir), are({}));
+  EXPECT_EQ(ends("byte"), std::pair(std::string(), Tokens()));
+  // As transformers: without generation_config.json that of config.json, or of
+  // its text_config.
+  write("config.json", R"({"text_config": {"eos_token_id": [8, 9]}})");
+  EXPECT_EQ(ends(dir), are({8, 9}));
+  write("config.json",
+        R"({"eos_token_id": 4, "text_config": {"eos_token_id": 8}})");
+  EXPECT_EQ(ends(dir), are({4}));
+  write("generation_config.json", R"({"do_sample": true})");
+  EXPECT_EQ(ends(dir), are({}));
+  write("generation_config.json", R"({"eos_token_id": null})");
+  EXPECT_EQ(ends(dir), are({}));
   write("generation_config.json", R"({"eos_token_id": 3})");
-  EXPECT_EQ(*readEndTokens(dir), Tokens({3}));
+  EXPECT_EQ(ends(dir), are({3}));
   write("generation_config.json", R"({"eos_token_id": [3, 5]})");
-  EXPECT_EQ(*readEndTokens(dir + "/other"), Tokens({3, 5}));
+  EXPECT_EQ(ends(dir + "/other"), are({3, 5}));
   for (const char *wrong : {"-1", "\"a\"", "[1.5]", "4294967296", "{}"}) {
     write("generation_config.json",
           std::string("{\"eos_token_id\": ") + wrong + "}");
-    EXPECT_EQ(readEndTokens(dir).status().code(), StatusCode::InvalidArgument)
+    EXPECT_EQ(readModelEnds(dir).status().code(), StatusCode::InvalidArgument)
         << wrong;
   }
 }

@@ -56,8 +56,8 @@ ServedModel modelOf(const std::string &source, bool seesImages = true) {
   auto form = chat::ChatTemplate::parse(source, "folder/t.jinja",
                                         {{"eos_token", chat::Value("!")}});
   EXPECT_TRUE(form.ok()) << form.status().message();
-  model.chat = std::make_shared<const ChatFormat>(
-      *std::move(form), *model.tokenizer, std::vector<int32_t>{7});
+  model.ends = {7, '!'};
+  model.chat = std::make_shared<const ChatFormat>(*std::move(form));
   return model;
 }
 
@@ -154,18 +154,24 @@ TEST(ChatTest, ImagesAreThoseOfGenerate) {
   EXPECT_NE(*first.images[0], *first.images[1]);
 }
 
-TEST(ChatTest, AnswersEndWhereTheModelEndsThem) {
+TEST(ChatTest, TextsEndWhereTheModelEndsThem) {
   ServedModel model = modelOf(ofTexts);
-  auto ends = [&](const json &more = json::object()) {
-    auto completion = parseChat(requestOf("a", more).dump(), model);
+  auto endsOf = [](const StatusOr<Completion> &completion) {
     EXPECT_TRUE(completion.ok()) << completion.status().message();
-    const Question &question = completion->questions.front();
-    return std::pair(question.ends, question.endsWithDocument);
+    return completion->questions.front().stops.tokens;
   };
-  // Those of generation_config.json, and the template's eos_token.
-  EXPECT_EQ(ends(), std::pair(std::vector<int32_t>({7, '!'}), true));
-  EXPECT_EQ(ends({{"ignore_eos", true}}),
-            std::pair(std::vector<int32_t>(), false));
+  using Tokens = std::vector<int32_t>;
+  for (bool ignores : {false, true}) {
+    json more = {{"ignore_eos", ignores}};
+    Tokens ends = ignores ? Tokens() : Tokens({7, '!'});
+    EXPECT_EQ(endsOf(parseChat(requestOf("a", more).dump(), model)), ends);
+    more["prompt"] = "a";
+    EXPECT_EQ(endsOf(parseCompletion(more.dump(), model)), ends);
+  }
+  EXPECT_EQ(endsOf(parseCompletion(R"({"prompt": "a"})", model)),
+            Tokens({7, '!'}));
+  EXPECT_EQ(endsOf(parseMegatron(R"({"prompts": ["a"]})", model)),
+            Tokens({7, '!'}));
 }
 
 TEST(ChatTest, LengthsAreOptional) {
