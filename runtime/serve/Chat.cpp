@@ -60,7 +60,7 @@ StatusOr<Completion> serve::parseChat(std::string_view body,
   HOCKET_ASSIGN_OR_RETURN(std::string countName, readLength(fields, request));
   HOCKET_RETURN_IF_ERROR(readLogProbs(fields, completion, request));
   HOCKET_RETURN_IF_ERROR(fields.expect("response_format", {{"type", "text"}}));
-  HOCKET_RETURN_IF_ERROR(checkCount(completion, 1));
+  HOCKET_RETURN_IF_ERROR(checkCount(completion, 1, model));
   HOCKET_ASSIGN_OR_RETURN(ChatOptions options, readChatOptions(fields));
   // Before images are decoded.
   HOCKET_RETURN_IF_ERROR(fields.checkNoneLeft());

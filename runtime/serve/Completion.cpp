@@ -74,7 +74,7 @@ static Status addPrompts(Completion &completion, Question &question,
                          std::vector<std::vector<int32_t>> prompts,
                          const ServedModel &model,
                          const std::string &countName) {
-  HOCKET_RETURN_IF_ERROR(checkCount(completion, prompts.size()));
+  HOCKET_RETURN_IF_ERROR(checkCount(completion, prompts.size(), model));
   for (std::vector<int32_t> &prompt : prompts) {
     question.request.prompt = std::move(prompt);
     HOCKET_RETURN_IF_ERROR(

@@ -8,6 +8,7 @@
 
 #include "base/Format.h"
 
+#include <array>
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -32,7 +33,52 @@ using boost::system::error_code;
 // A connection
 //===----------------------------------------------------------------------===//
 
+void HttpRequest::dropBody() {
+  std::string().swap(body);
+  share.reset();
+}
+
 namespace {
+
+/// Bytes that all connections share.
+class Room {
+public:
+  explicit Room(uint64_t bytes) : left(bytes) {}
+
+  bool take(uint64_t bytes) {
+    uint64_t now = left;
+    while (now >= bytes)
+      if (left.compare_exchange_weak(now, now - bytes))
+        return true;
+    return false;
+  }
+  void release(uint64_t bytes) { left += bytes; }
+
+private:
+  std::atomic<uint64_t> left;
+};
+
+/// What a request has taken of it, and gives back in the end.
+class Share {
+public:
+  explicit Share(Room &room) : room(room) {}
+  ~Share() { room.release(taken); }
+  Share(const Share &) = delete;
+  Share &operator=(const Share &) = delete;
+
+  bool growTo(uint64_t bytes) {
+    if (bytes <= taken)
+      return true;
+    if (!room.take(bytes - taken))
+      return false;
+    taken = bytes;
+    return true;
+  }
+
+private:
+  Room &room;
+  uint64_t taken = 0;
+};
 
 /// One client, on a thread of its own. Only what is asynchronous can be given
 /// up when its time is over: each operation is started, and run to its end.
@@ -40,11 +86,11 @@ namespace {
 class Connection final : public HttpReply {
 public:
   Connection(std::unique_ptr<asio::io_context> context, tcp::socket client,
-             const HttpLimits &limits, bool isOnce, const HttpHandler &handler,
-             const HttpRefusal &refusal)
+             const HttpLimits &limits, Room &room, bool isOnce,
+             const HttpHandler &handler, const HttpRefusal &refusal)
       : context(std::move(context)), socket(std::move(client)),
-        timer(*this->context), limits(limits), isOnce(isOnce), handler(handler),
-        refusal(refusal) {}
+        timer(*this->context), limits(limits), room(room), isOnce(isOnce),
+        handler(handler), refusal(refusal) {}
 
   void run() {
     ignored = socket.set_option(tcp::no_delay(true), ignored);
@@ -158,17 +204,28 @@ private:
       http::response<http::empty_body> go(http::status::continue_, 11);
       finish(until, [&](auto done) { http::async_write(socket, go, done); });
     }
-    if (!failure && !parser.is_done())
+    auto share = std::make_shared<Share>(room);
+    bool hasRoom = true;
+    while (!failure && hasRoom && !parser.is_done()) {
       finish(until, [&](auto done) {
-        http::async_read(socket, buffer, parser, done);
+        http::async_read_some(socket, buffer, parser, done);
       });
-    if (failure) {
-      refuseHalf(parser.got_some());
+      hasRoom = share->growTo(parser.get().body().size());
+    }
+    if (failure || !hasRoom) {
+      if (failure)
+        refuseHalf(parser.got_some());
+      else
+        refuse(503, formatText("the requests that are being read have more "
+                               "than %llu bytes: try again later",
+                               wide(limits.bodiesBytes)));
+      std::string().swap(parser.get().body());
+      share.reset();
+      hearOut();
       return false;
     }
-    const auto &message = parser.get();
-    keepsAlive = message.keep_alive() && !isOnce;
-    handle(message);
+    keepsAlive = parser.keep_alive() && !isOnce;
+    handle(parser.release(), std::move(share));
     if (streams && !failure)
       finish(in(limits.sendSeconds), [&](auto done) {
         asio::async_write(socket, http::make_chunk_last(), done);
@@ -196,12 +253,29 @@ private:
       refuse(400, "this is no HTTP request: " + why.message());
   }
 
-  void handle(const http::request<http::string_body> &message) {
+  /// Reads on for a while what the client may still be sending: else its
+  /// connection might be reset before it has read the reply.
+  void hearOut() {
+    constexpr double patience = 2;
+    error_code failed = failure;
+    ignored = socket.shutdown(tcp::socket::shutdown_send, ignored);
+    std::array<char, 16 << 10> rest;
+    for (Clock::time_point until = in(patience);
+         !failure && !closing && Clock::now() < until;)
+      finish(until, [&](auto done) {
+        socket.async_read_some(asio::buffer(rest), done);
+      });
+    failure = failed;
+  }
+
+  void handle(http::request<http::string_body> message,
+              std::shared_ptr<const void> share) {
     HttpRequest request;
+    request.share = std::move(share);
     request.method = std::string(message.method_string());
     request.path = std::string(message.target());
     request.path.resize(std::min(request.path.find('?'), request.path.size()));
-    request.body = message.body();
+    request.body = std::move(message.body());
     request.authorization = std::string(message[http::field::authorization]);
     handler(request, *this);
     if (!replied)
@@ -213,6 +287,7 @@ private:
   asio::steady_timer timer;
   beast::flat_buffer buffer;
   const HttpLimits &limits;
+  Room &room;
   const bool isOnce; ///< One request, then the connection ends.
   const HttpHandler &handler;
   const HttpRefusal &refusal;
@@ -230,7 +305,7 @@ private:
 class HttpServer::Acceptor {
 public:
   Acceptor(const HttpLimits &limits, HttpHandler handler, HttpRefusal refusal)
-      : limits(limits), handler(std::move(handler)),
+      : limits(limits), room(limits.bodiesBytes), handler(std::move(handler)),
         refusal(std::move(refusal)), listener(context) {}
 
   Status open(const std::string &host, uint16_t port) {
@@ -316,7 +391,7 @@ private:
       return;
     Client &client = clients.emplace_back();
     client.connection = std::make_unique<Connection>(
-        std::move(own), std::move(socket), limits, isFull,
+        std::move(own), std::move(socket), limits, room, isFull,
         isFull ? tooMany : handler, refusal);
     client.thread = std::thread([&client] {
       client.connection->run();
@@ -336,9 +411,10 @@ private:
   }
 
   const HttpLimits limits;
+  Room room;
   const HttpHandler handler;
   const HttpRefusal refusal;
-  const HttpHandler tooMany = [this](const HttpRequest &, HttpReply &reply) {
+  const HttpHandler tooMany = [this](HttpRequest &, HttpReply &reply) {
     reply.reply(
         503, "application/json",
         refusal(503, formatText("%llu connections are open, the most that this "

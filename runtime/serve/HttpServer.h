@@ -26,7 +26,9 @@ namespace hocket::serve {
 
 struct HttpLimits {
   uint64_t headerBytes = 16 << 10;
-  uint64_t bodyBytes = 4 << 20;
+  uint64_t bodyBytes = uint64_t(64) << 20;
+  /// Of all requests at a time, until a handler has dropped their bodies.
+  uint64_t bodiesBytes = uint64_t(256) << 20;
   uint64_t connections = 64;
   double receiveSeconds = 30; ///< For a whole request, and between two.
   double sendSeconds = 30;    ///< For a reply, or for a part of a stream.
@@ -37,6 +39,10 @@ struct HttpRequest {
   std::string path;   ///< "/v1/models", without what follows a '?'.
   std::string body;
   std::string authorization; ///< The header's value, or "".
+
+  /// Frees the body, and its share of HttpLimits::bodiesBytes.
+  void dropBody();
+  std::shared_ptr<const void> share = {}; ///< Gives it back once it is gone.
 };
 
 /// How a request is answered: by one reply(), or by parts of a stream.
@@ -57,7 +63,7 @@ public:
 };
 
 /// Called on a thread of the connection. What it throws is a defect.
-using HttpHandler = std::function<void(const HttpRequest &, HttpReply &)>;
+using HttpHandler = std::function<void(HttpRequest &, HttpReply &)>;
 
 /// What is wrong with a request before a handler sees it: as the handler would
 /// say it.

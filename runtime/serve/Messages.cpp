@@ -9,6 +9,7 @@
 #include "base/Base64.h"
 #include "runtime/serve/ChatFormat.h"
 
+#include <algorithm>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -23,7 +24,7 @@ static std::string at(const std::string &place, size_t index) {
 }
 
 /// The bytes of an image that its URL holds.
-static StatusOr<std::string> bytesOfUrl(const std::string &url) {
+static StatusOr<std::string> bytesOfUrl(std::string_view url) {
   for (const char *scheme : {"http://", "https://", "file://"})
     if (url.starts_with(scheme))
       return invalidArgument("the server fetches nothing: send the image "
@@ -32,11 +33,11 @@ static StatusOr<std::string> bytesOfUrl(const std::string &url) {
   for (std::string_view kind : {"png", "jpeg", "jpg"}) {
     std::string begin = "data:image/" + std::string(kind) + ";base64,";
     if (url.starts_with(begin))
-      return decodeBase64(std::string_view(url).substr(begin.size()));
+      return decodeBase64(url.substr(begin.size()));
   }
   return invalidArgument("expected data:image/png;base64,... or "
                          "data:image/jpeg;base64,..., found '" +
-                         url.substr(0, 40) + "'");
+                         std::string(url.substr(0, 40)) + "'");
 }
 
 /// One at a time, so that what hostile images take of memory does not add up.
@@ -118,7 +119,7 @@ Status MessageReader::readImage(RequestFields &fields,
   HOCKET_ASSIGN_OR_RETURN(
       RequestFields inner,
       RequestFields::within(*fields.find("image_url"), place + ".image_url"));
-  std::string url;
+  std::string_view url;
   HOCKET_RETURN_IF_ERROR(inner.require("url"));
   HOCKET_RETURN_IF_ERROR(inner.read("url", url));
   HOCKET_RETURN_IF_ERROR(inner.expect("detail", "auto"));
@@ -241,4 +242,35 @@ StatusOr<Messages> serve::readMessages(const json &list,
     items.push_back(std::move(message));
   }
   return Messages{chat::Value::list(std::move(items)), reader.take()};
+}
+
+/// Takes `text`, behind space, from the front of `rest`; whether it was there.
+static bool skip(std::string_view &rest, std::string_view text) {
+  size_t begin = rest.find_first_not_of(" \t\r\n");
+  if (begin == rest.npos || !rest.substr(begin).starts_with(text))
+    return false;
+  rest.remove_prefix(begin + text.size());
+  return true;
+}
+
+uint64_t serve::bytesBesideImages(std::string_view body) {
+  constexpr std::string_view name = "\"image_url\"";
+  uint64_t bytes = body.size();
+  std::string_view rest = body;
+  for (size_t at; (at = rest.find(name)) != rest.npos;) {
+    rest.remove_prefix(at + name.size());
+    if (!skip(rest, ":") || !skip(rest, "{"))
+      continue;
+    if (skip(rest, "\"detail\"") && skip(rest, ":") && skip(rest, "\"")) {
+      rest.remove_prefix(std::min(rest.find('"'), rest.size()));
+      if (!skip(rest, "\"") || !skip(rest, ","))
+        continue;
+    }
+    if (!skip(rest, "\"url\"") || !skip(rest, ":") || !skip(rest, "\""))
+      continue;
+    size_t end = std::min(rest.find('"'), rest.size());
+    bytes -= end;
+    rest.remove_prefix(end);
+  }
+  return bytes;
 }

@@ -26,6 +26,7 @@
 #include "runtime/serve/Questions.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hocket::serve {
@@ -43,6 +44,10 @@ struct Messages {
 StatusOr<Messages> readMessages(const nlohmann::json &list,
                                 const ServedModel &model,
                                 const std::string &tag);
+
+/// The bytes of a request but for those that can only be an image's: the value
+/// of "url" in an "image_url", behind nothing but "detail". Any bytes will do.
+uint64_t bytesBesideImages(std::string_view body);
 
 } // namespace hocket::serve
 

@@ -122,11 +122,17 @@ static Status checkFits(const ServedModel &model,
   return okStatus();
 }
 
-Status serve::checkCount(const Completion &completion, size_t prompts) {
+Status serve::checkCount(const Completion &completion, size_t prompts,
+                         const ServedModel &model) {
   if (prompts * completion.choices > mostQuestions)
     return invalidArgument(
         formatText("the request asks for %zu x %llu texts, %llu are the most",
                    prompts, wide(completion.choices), wide(mostQuestions)));
+  // Before there is a prompt of each.
+  if (prompts * completion.choices > model.mostTexts)
+    return resourceExhausted(formatText(
+        "the request asks for %zu x %llu texts, the server takes %llu", prompts,
+        wide(completion.choices), wide(model.mostTexts)));
   return okStatus();
 }
 

@@ -25,6 +25,7 @@ struct ServedModel {
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
   int64_t created = 0;            ///< Seconds since 1970.
   std::vector<int32_t> ends = {}; ///< Where its texts end (EndTokens.h).
+  uint64_t mostTexts = 1024;      ///< That are asked for at a time.
   /// Of its conversations; null where there is none, and then why.
   std::shared_ptr<const ChatFormat> chat = {};
   std::string whyNoChat = {};
@@ -68,8 +69,10 @@ uint64_t roomBehind(const ServedModel &model, uint64_t promptTokens);
 Status addQuestions(Completion &completion, const Question &question,
                     const ServedModel &model, const std::string &countName);
 
-/// InvalidArgument where prompts times choices are too many.
-Status checkCount(const Completion &completion, size_t prompts);
+/// InvalidArgument where prompts times choices are too many for any server,
+/// ResourceExhausted where they are for this one.
+Status checkCount(const Completion &completion, size_t prompts,
+                  const ServedModel &model);
 
 } // namespace hocket::serve
 

@@ -21,10 +21,13 @@ StatusOr<RequestFields> RequestFields::parse(std::string_view body) {
   if (size_t at = findInvalidUtf8(body); at < body.size())
     return invalidArgument(
         formatText("the body is not UTF-8 from byte %zu on", at + 1));
-  json object;
-  auto defect = readJsonObject(body, object);
-  if (!defect)
-    return RequestFields(std::move(object));
+  auto whole = std::make_shared<json>();
+  auto defect = readJsonObject(body, *whole);
+  if (!defect) {
+    RequestFields fields(*whole);
+    fields.owned = std::move(whole);
+    return fields;
+  }
   std::string_view before = body.substr(0, defect->offset);
   auto lines = std::count(before.begin(), before.end(), '\n');
   size_t column = before.size() - (before.rfind('\n') + 1);
@@ -49,8 +52,8 @@ std::string RequestFields::quoted(const std::string &name) const {
 
 const json *RequestFields::find(const std::string &name) {
   known.insert(name);
-  auto found = object.find(name);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
+  auto found = object->find(name);
+  return found == object->end() || found->is_null() ? nullptr : &*found;
 }
 
 Status RequestFields::read(const std::string &name, bool &value) {
@@ -64,12 +67,20 @@ Status RequestFields::read(const std::string &name, bool &value) {
 }
 
 Status RequestFields::read(const std::string &name, std::string &value) {
+  std::string_view found = value;
+  HOCKET_RETURN_IF_ERROR(read(name, found));
+  if (found.data() != value.data())
+    value = found;
+  return okStatus();
+}
+
+Status RequestFields::read(const std::string &name, std::string_view &value) {
   const json *found = find(name);
   if (!found)
     return okStatus();
   if (!found->is_string())
     return invalidArgument(quoted(name) + " is a string");
-  value = found->get<std::string>();
+  value = found->get_ref<const std::string &>();
   return okStatus();
 }
 
@@ -136,7 +147,7 @@ Status RequestFields::require(const std::string &name) {
 }
 
 Status RequestFields::checkNoneLeft() const {
-  for (const auto &[name, value] : object.items())
+  for (const auto &[name, value] : object->items())
     if (!known.count(name))
       return invalidArgument("there is no field " + quoted(name) +
                              didYouMean(name, {known.begin(), known.end()}));

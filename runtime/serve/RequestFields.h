@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -30,7 +31,8 @@ public:
   /// InvalidArgument, with line and column, if `body` is no JSON object.
   static StatusOr<RequestFields> parse(std::string_view body);
   /// Those of an object within a request, that stands at `place`:
-  /// "messages[0]". InvalidArgument if it is no object.
+  /// "messages[0]". InvalidArgument if it is no object. The request's fields
+  /// outlive them.
   static StatusOr<RequestFields> within(const nlohmann::json &object,
                                         const std::string &place);
 
@@ -42,6 +44,8 @@ public:
   const nlohmann::json *find(const std::string &name);
   Status read(const std::string &name, bool &value);
   Status read(const std::string &name, std::string &value);
+  /// Without a copy: the request's fields outlive `value`.
+  Status read(const std::string &name, std::string_view &value);
   /// A number in [least, most].
   Status read(const std::string &name, double &value, double least,
               double most);
@@ -61,9 +65,10 @@ public:
   Status checkNoneLeft() const;
 
 private:
-  explicit RequestFields(nlohmann::json object) : object(std::move(object)) {}
+  explicit RequestFields(const nlohmann::json &object) : object(&object) {}
 
-  nlohmann::json object;
+  const nlohmann::json *object;
+  std::shared_ptr<const nlohmann::json> owned; ///< Of a whole request.
   std::string place; ///< With a point behind it, or "".
   std::set<std::string> known;
 };

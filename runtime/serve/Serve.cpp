@@ -9,9 +9,11 @@
 #include "base/Format.h"
 #include "base/Sha256.h"
 #include "base/json/JsonLines.h"
+#include "runtime/serve/Messages.h"
 #include "runtime/train/Interrupt.h"
 
 #include <atomic>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 using namespace hocket;
@@ -62,7 +64,7 @@ public:
   Api(Engine &engine, const ServedModel &model, const ServeOptions &options)
       : engine(engine), model(model), options(options) {}
 
-  void handle(const HttpRequest &request, HttpReply &reply) {
+  void handle(HttpRequest &request, HttpReply &reply) {
     Clock::time_point begin = Clock::now();
     unsigned status = answer(request, reply);
     if (options.log)
@@ -75,7 +77,7 @@ public:
 private:
   struct Route {
     const char *method, *path;
-    unsigned (Api::*answer)(const HttpRequest &, HttpReply &);
+    unsigned (Api::*answer)(HttpRequest &, HttpReply &);
     bool isOpen; ///< Without a key.
   };
   static std::span<const Route> routes();
@@ -95,7 +97,7 @@ private:
     return 200;
   }
 
-  unsigned answer(const HttpRequest &request, HttpReply &reply) {
+  unsigned answer(HttpRequest &request, HttpReply &reply) {
     std::string paths;
     for (const Route &route : routes()) {
       if (request.path != route.path) {
@@ -112,20 +114,25 @@ private:
         return refuse(reply, 401,
                       "the key is missing or wrong: send the header "
                       "'Authorization: Bearer KEY'");
+      if (bytesBesideImages(request.body) > options.textBytes)
+        return refuse(reply, 413,
+                      formatText("the body has more than %llu bytes beside "
+                                 "its images",
+                                 wide(options.textBytes)));
       return (this->*route.answer)(request, reply);
     }
     return refuse(reply, 404,
                   "there is no " + request.path + "; there is " + paths);
   }
 
-  unsigned health(const HttpRequest &, HttpReply &reply) {
+  unsigned health(HttpRequest &, HttpReply &reply) {
     Engine::Load load = engine.load();
     return say(reply, {{"status", "ok"},
                        {"open", load.open},
                        {"written_tokens", load.written}});
   }
 
-  unsigned models(const HttpRequest &, HttpReply &reply) {
+  unsigned models(HttpRequest &, HttpReply &reply) {
     ordered_json own = {{"id", model.name},
                         {"object", "model"},
                         {"created", model.created},
@@ -134,23 +141,39 @@ private:
     return say(reply, {{"object", "list"}, {"data", {std::move(own)}}});
   }
 
-  unsigned tokenize(const HttpRequest &request, HttpReply &reply) {
-    auto result = tokenizeJson(request.body, model);
+  /// What `parse` makes of the body, which is dropped then. JSON and tokenizers
+  /// take many times the bytes of a text, so large requests have their turns.
+  template <typename Result>
+  Result read(HttpRequest &request, HttpReply &reply,
+              Result (*parse)(std::string_view, const ServedModel &)) {
+    constexpr size_t mostAtOnce = 64 << 10;
+    std::unique_lock<std::mutex> turn(reading, std::defer_lock);
+    if (request.body.size() > mostAtOnce)
+      turn.lock();
+    if (turn.owns_lock() && reply.isGone())
+      return unavailable("the client has left");
+    Result result = parse(request.body, model);
+    request.dropBody();
+    return result;
+  }
+
+  unsigned tokenize(HttpRequest &request, HttpReply &reply) {
+    auto result = read(request, reply, tokenizeJson);
     return result.ok() ? say(reply, *result) : refuse(reply, result.status());
   }
 
-  unsigned detokenize(const HttpRequest &request, HttpReply &reply) {
-    auto result = detokenizeJson(request.body, model);
+  unsigned detokenize(HttpRequest &request, HttpReply &reply) {
+    auto result = read(request, reply, detokenizeJson);
     return result.ok() ? say(reply, *result) : refuse(reply, result.status());
   }
 
-  unsigned complete(const HttpRequest &request, HttpReply &reply) {
-    return answer<CompletionStream>(parseCompletion(request.body, model),
+  unsigned complete(HttpRequest &request, HttpReply &reply) {
+    return answer<CompletionStream>(read(request, reply, parseCompletion),
                                     completionJson, reply);
   }
 
-  unsigned chat(const HttpRequest &request, HttpReply &reply) {
-    return answer<ChatStream>(parseChat(request.body, model), chatJson, reply);
+  unsigned chat(HttpRequest &request, HttpReply &reply) {
+    return answer<ChatStream>(read(request, reply, parseChat), chatJson, reply);
   }
 
   using WholeJson = ordered_json (&)(
@@ -173,8 +196,8 @@ private:
                       : refuse(reply, texts.status());
   }
 
-  unsigned megatron(const HttpRequest &request, HttpReply &reply) {
-    auto completion = parseMegatron(request.body, model);
+  unsigned megatron(HttpRequest &request, HttpReply &reply) {
+    auto completion = read(request, reply, parseMegatron);
     if (!completion.ok())
       return refuse(reply, completion.status());
     auto texts = textsOf(*completion, reply);
@@ -246,6 +269,7 @@ private:
   const ServedModel &model;
   const ServeOptions &options;
   std::atomic<uint64_t> requests{0};
+  std::mutex reading;
 };
 
 } // namespace
@@ -283,13 +307,13 @@ Status serve::serve(const ServedModel &model,
       return engine.run(loaded);
     const ServeOptions &serving = shared->serving;
     Api api(engine, shared->model, serving);
-    HOCKET_ASSIGN_OR_RETURN(
-        auto server, HttpServer::listen(
-                         serving.host, serving.port, serving.limits,
-                         [&](const HttpRequest &request, HttpReply &reply) {
-                           api.handle(request, reply);
-                         },
-                         errorBody));
+    HOCKET_ASSIGN_OR_RETURN(auto server,
+                            HttpServer::listen(
+                                serving.host, serving.port, serving.limits,
+                                [&](HttpRequest &request, HttpReply &reply) {
+                                  api.handle(request, reply);
+                                },
+                                errorBody));
     if (serving.begun)
       serving.begun(formatText(serving.host.find(':') == std::string::npos
                                    ? "http://%s:%u"

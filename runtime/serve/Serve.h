@@ -30,8 +30,9 @@ struct ServeOptions {
   uint16_t port = 8000; ///< 0: one that is free.
   std::string key;      ///< That clients must know; empty: none.
   HttpLimits limits;
-  uint64_t mostOpen = 256;    ///< Texts that are written or wait.
-  double answerSeconds = 600; ///< After which a request is given up.
+  uint64_t textBytes = 4 << 20; ///< Of a request, but for its images.
+  uint64_t mostOpen = 256;      ///< Texts that are written or wait.
+  double answerSeconds = 600;   ///< After which a request is given up.
   /// Hears where the server listens, "http://127.0.0.1:8000".
   std::function<void(const std::string &url)> begun;
   /// A line for each request, once it is answered; may be empty.

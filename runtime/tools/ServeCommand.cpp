@@ -6,6 +6,7 @@
 
 #include "runtime/tools/ServeCommand.h"
 
+#include "base/Format.h"
 #include "runtime/inference/EndTokens.h"
 #include "runtime/serve/ChatFormat.h"
 #include "runtime/serve/Serve.h"
@@ -62,10 +63,17 @@ static Status openChat(const ServeArguments &arguments, ServedModel &served,
 }
 
 static Status run(ServeArguments &arguments) {
+  const HttpLimits &limits = arguments.serving.limits;
+  if (limits.bodyBytes > limits.bodiesBytes)
+    return invalidArgument(
+        formatText("--max-body-bytes is %llu and --max-bodies-bytes %llu: give "
+                   "the second at least as much",
+                   wide(limits.bodyBytes), wide(limits.bodiesBytes)));
   ServedModel served;
   served.name =
       arguments.name.empty() ? nameOf(arguments.loadDir) : arguments.name;
   served.created = std::time(nullptr);
+  served.mostTexts = arguments.serving.mostOpen;
   if (!arguments.keyFile.empty()) {
     HOCKET_ASSIGN_OR_RETURN(arguments.serving.key, readKey(arguments.keyFile));
   }
@@ -96,8 +104,19 @@ static void addLimits(CLI::App &command, ServeArguments &arguments) {
   constexpr double mostSeconds = 1e6;
   HttpLimits &limits = serving.limits;
   wantWhole(command.add_option("--max-body-bytes", limits.bodyBytes,
-                               "The longest request"),
+                               "The longest request, with its images"),
             1, mostBytes)
+      ->type_name("N")
+      ->capture_default_str();
+  wantWhole(command.add_option("--max-text-bytes", serving.textBytes,
+                               "The longest request but for its images"),
+            1, mostBytes)
+      ->type_name("N")
+      ->capture_default_str();
+  wantWhole(command.add_option("--max-bodies-bytes", limits.bodiesBytes,
+                               "The most bytes of requests that are being "
+                               "read; beyond it a request gets status 503"),
+            1, mostBytes << 10)
       ->type_name("N")
       ->capture_default_str();
   wantWhole(command.add_option("--max-image-pixels", arguments.mostPixels,

@@ -329,6 +329,50 @@ class ServeTest(unittest.TestCase):
             status = server.end()
         self.assertEqual(status, 0, server.lines)
 
+    def test_bodies_have_a_limit_together(self):
+        """Of those that are being read; who is refused is told so, also while it sends."""
+        server = Server("--load", self.run_, "--max-body-bytes", "3000000", "--max-bodies-bytes",
+                        "4000000")  # fmt: skip
+        head = b"POST /tokenize HTTP/1.1\r\nContent-Length: %d\r\n\r\n"
+        try:
+            body = {"prompt": "a" * 2_000_000}
+            with socket.create_connection(("127.0.0.1", server.port)) as held:
+                held.sendall(head % 3_000_000 + b"a" * 2_500_000)
+                self.wait_for(lambda: self.unread(held) == 0)
+                status, text = server.ask("POST", "/tokenize", body)
+                self.assertEqual(status, 503)
+                self.assertIn("the requests that are being read have more than 4000000 bytes", text)
+                # In chunks, whose number nobody knows before.
+                chunks = iter([json.dumps(body).encode()])
+                connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+                connection.request("POST", "/tokenize", chunks)
+                self.assertEqual(connection.getresponse().status, 503)
+                connection.close()
+                self.assertEqual(server.say("/tokenize", {"prompt": "ab"})["count"], 2)
+            # The server has yet to see that its client is gone.
+            self.wait_for(lambda: server.ask("POST", "/tokenize", body)[0] == 200)
+            # What is being written has no body any more.
+            for _ in range(3):
+                self.assertEqual(server.say("/tokenize", body)["count"], 2_000_000)
+            status, text = server.ask("POST", "/tokenize", {"prompt": "a" * 20_000_000})
+            self.assertEqual((status, "more than 3000000 bytes" in text), (413, True))
+        finally:
+            server.end()
+
+    def unread(self, connection):
+        """Bytes on their way to a server on this machine, as Linux tells them."""
+        ends = {f"{end[1]:04X}" for end in (connection.getsockname(), connection.getpeername())}
+        table = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+        lines = [line.split() for line in table]
+        found = [line[4] for line in lines if {at[-4:] for at in line[1:3]} == ends]
+        self.assertEqual(len(found), 2)
+        return sum(int(part, 16) for queues in found for part in queues.split(":"))
+
+    def wait_for(self, holds):
+        until = time.monotonic() + SECONDS
+        while not holds():
+            self.assertLess(time.monotonic(), until)
+
     def test_ask_prints_what_the_server_writes(self):
         url = f"http://127.0.0.1:{self.server.port}"
         own = self.generated("to be", "--tokens", 14, "--seed", 3, "--top-k", 4)
@@ -393,6 +437,7 @@ class ServeTest(unittest.TestCase):
             ((*base, "--key-file", short), "at least 16 characters"),
             ((*base, "--key-file", self.folder / "none"), "none"),
             ((*base, "--port", "65536"), "--port"),
+            ((*base, "--max-bodies-bytes", "9"), "--max-body-bytes is 67108864 and"),
             ((*base, "--host", "999.1.1.1"), "999.1.1.1"),
             (("serve", "--load", self.folder, "--tokenizer", "byte"), str(self.folder)),
         ):

@@ -353,6 +353,22 @@ class ChatTest(unittest.TestCase):
         finally:
             server.end()
 
+    def test_photos_are_large_and_texts_are_not(self):
+        photo = png(1, 1500, 1100)
+        self.assertGreater(len(photo), 4 << 20)
+        self.seeing.chat(about("a", photo), max_tokens=1)
+        # What only looks like an image is not read as a text, and counts as one.
+        for body in (
+            {"messages": [said("a" * (4 << 20), "user")]},
+            {"messages": [said('\\"image_url": {"url": "' + "a" * (4 << 20), "user")]},
+            {"messages": [said("a", "user")], "chat_template_kwargs": {"url": "a" * (4 << 20)}},
+        ):
+            self.wrong(self.seeing, body, "the body has more than 4194304 bytes beside its images",
+                       status=413)  # fmt: skip
+        hidden = {"image_url": {"url": "a" * (4 << 20)}}
+        self.wrong(self.seeing, {"messages": [said("a", "user")], "chat_template_kwargs": hidden},
+                   "'image_url' is a text, a number, true or false")  # fmt: skip
+
     def test_models_without_a_template(self):
         for template, lines, message in (
             (None, "", "name one with --chat-template"),

@@ -13,6 +13,7 @@
 #include "base/Base64.h"
 #include "runtime/serve/ChatFormat.h"
 #include "runtime/serve/Completion.h"
+#include "runtime/serve/Messages.h"
 
 #include <gtest/gtest.h>
 
@@ -172,6 +173,24 @@ TEST(ChatTest, TextsEndWhereTheModelEndsThem) {
             Tokens({7, '!'}));
   EXPECT_EQ(endsOf(parseMegatron(R"({"prompts": ["a"]})", model)),
             Tokens({7, '!'}));
+}
+
+TEST(ChatTest, BytesBesideImages) {
+  auto beside = [](const std::string &body) {
+    return body.size() - bytesBesideImages(body);
+  };
+  EXPECT_EQ(beside(R"({"image_url": {"url": "12345"}})"), 5u);
+  EXPECT_EQ(beside(R"([{"image_url":{"url":"123"}},)"
+                   R"({"image_url" : { "detail" :"auto", "url":"1234"}}])"),
+            7u);
+  // Whole to the end, cut anywhere, and what is no image's.
+  EXPECT_EQ(beside(R"({"image_url": {"url": "12345)"), 5u);
+  for (const char *other :
+       {"", R"("image_url")", R"({"image_url":)", R"({"image_url": {"url":)",
+        R"({"image_url": {"detail": "au)", R"({"image_url": "12345"})",
+        R"({"url": "12345"})", R"({"image_url": {"a": 1, "url": "12345"}})",
+        R"({"a": "\"image_url\": {\"url\": \"12345"})"})
+    EXPECT_EQ(beside(other), 0u) << other;
 }
 
 TEST(ChatTest, LengthsAreOptional) {
