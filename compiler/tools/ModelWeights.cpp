@@ -16,29 +16,31 @@
 
 using namespace hocket;
 
-static const char *nameOf(spec::ParameterSelection::Role role) {
+/// What a layer calls its linear layers of a role: a dense MLP has them, or a
+/// shared expert.
+static std::vector<const char *> namesOf(spec::ParameterSelection::Role role) {
   using Role = spec::ParameterSelection;
   switch (role) {
   case Role::QUERY:
-    return "attention.q";
+    return {"attention.q"};
   case Role::KEY:
-    return "attention.k";
+    return {"attention.k"};
   case Role::VALUE:
-    return "attention.v";
+    return {"attention.v"};
   case Role::ATTENTION_OUTPUT:
-    return "attention.o";
+    return {"attention.o"};
   case Role::GATE:
-    return "mlp.gate";
+    return {"mlp.gate", "mlp.shared.gate"};
   case Role::UP:
-    return "mlp.up";
+    return {"mlp.up", "mlp.shared.up"};
   case Role::EXPERT_GATE:
-    return "mlp.experts.gate";
+    return {"mlp.experts.gate"};
   case Role::EXPERT_UP:
-    return "mlp.experts.up";
+    return {"mlp.experts.up"};
   case Role::EXPERT_DOWN:
-    return "mlp.experts.down";
+    return {"mlp.experts.down"};
   default: // S73 leaves no other.
-    return "mlp.down";
+    return {"mlp.down", "mlp.shared.down"};
   }
 }
 
@@ -54,12 +56,24 @@ static constexpr spec::ParameterSelection::Role kLinearRoles[] = {
     spec::ParameterSelection::EXPERT_UP,
     spec::ParameterSelection::EXPERT_DOWN};
 
-static checkpoint::LoraDims loraOf(const spec::Lora &lora) {
+static bool isIn(const checkpoint::ModelWeights &weights, const char *name) {
+  std::string end = std::string(".") + name + ".weight";
+  return std::ranges::any_of(weights.tensors,
+                             [&](const checkpoint::TensorSpec &tensor) {
+                               return tensor.key.name.starts_with("layers.") &&
+                                      tensor.key.name.ends_with(end);
+                             });
+}
+
+static checkpoint::LoraDims loraOf(const spec::Lora &lora,
+                                   const checkpoint::ModelWeights &weights) {
   checkpoint::LoraDims dims{
       static_cast<uint64_t>(lora.rank()), lora.alpha(), lora.dropout(), {}};
   for (int role : lora.targets())
-    dims.targets.emplace_back(
-        nameOf(static_cast<spec::ParameterSelection::Role>(role)));
+    for (const char *name :
+         namesOf(static_cast<spec::ParameterSelection::Role>(role)))
+      if (isIn(weights, name))
+        dims.targets.emplace_back(name);
   return dims;
 }
 
@@ -82,7 +96,7 @@ checkpoint::ModelWeights hocket::weightsOf(const spec::Spec &spec) {
   weights.kvHeads = size(model.kv_heads());
   weights.headDim = size(model.head_dim());
   if (spec.training().has_lora())
-    weights.lora = loraOf(spec.training().lora());
+    weights.lora = loraOf(spec.training().lora(), weights);
   return weights;
 }
 
@@ -90,7 +104,9 @@ std::vector<std::string>
 hocket::loraOverrides(const checkpoint::LoraDims &lora) {
   std::string targets;
   for (spec::ParameterSelection::Role role : kLinearRoles)
-    if (std::ranges::count(lora.targets, nameOf(role)) > 0)
+    if (std::ranges::any_of(namesOf(role), [&](const char *name) {
+          return std::ranges::count(lora.targets, name) > 0;
+        }))
       targets += (targets.empty() ? "" : ",") +
                  spec::ParameterSelection::Role_Name(role);
   const std::string field = "training.lora.";

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # Part of Hocket, under the Apache License v2.0.
-"""Writes golden/expert_adapter.json: python3 make_expert_adapter_golden.py
+"""Writes golden/expert_adapter.json and golden/shared_adapter.json:
+python3 make_expert_adapter_golden.py
 
-Every expert of the model "mixtral" has adapters of its own. The oracle's weights are
+Every expert of the model "mixtral" has adapters of its own. Of the model "qwen2_moe" the
+experts that all tokens have are adapted, and the dense layer. The oracle's weights are
 W + alpha / rank B A in fp64, from the matrices that Hocket draws. PyTorch gives the losses
 of some steps of AdamW, and what two steps of SGD make of each matrix: B is zero at first,
 so that A moves in the second.
@@ -17,10 +19,8 @@ import training
 from make_golden import backward, microbatches, tensors
 
 RANK, ALPHA, STEPS, RATE = 3, 6, 10, 8.0
-ROLES = {"attention.q": "QUERY", "mlp.experts.gate": "EXPERT_GATE",
-         "mlp.experts.up": "EXPERT_UP", "mlp.experts.down": "EXPERT_DOWN"}  # fmt: skip
-OPTIONS = ("--set", f"training.lora.rank={RANK}", "--set", f"training.lora.alpha={ALPHA}",
-           "--set", "training.lora.targets=" + ",".join(ROLES.values()))  # fmt: skip
+MODELS = {"expert_adapter": ("mixtral", "QUERY,EXPERT_GATE,EXPERT_UP,EXPERT_DOWN"),
+          "shared_adapter": ("qwen2_moe", "GATE,UP,DOWN")}  # fmt: skip
 
 
 class Adapted:
@@ -57,9 +57,11 @@ def train(config, drawn, samples, steps, optimizer_of, clips):
     return losses, adapters
 
 
-def main():
-    with training.Run("mixtral") as run:
-        drawn, _ = run.train(run.sgd, 0, "FP32", *OPTIONS)
+def write(golden, name, targets):
+    options = ("--set", f"training.lora.rank={RANK}", "--set", f"training.lora.alpha={ALPHA}",
+               "--set", f"training.lora.targets={targets}")  # fmt: skip
+    with training.Run(name) as run:
+        drawn, _ = run.train(run.sgd, 0, "FP32", *options)
         samples = run.samples()
         config = oracle.Config(textproto.read(run.adamw))
     losses, _ = train(
@@ -79,9 +81,14 @@ def main():
         changes[name] = [float(f"{x:.7g}") for x in change.flatten().tolist()]
     record = {"weights": training.fingerprint(drawn), "losses": losses, "sgd_losses": steps,
               "changes": changes}  # fmt: skip
-    path = training.HERE / "golden" / "expert_adapter.json"
+    path = training.HERE / "golden" / f"{golden}.json"
     path.write_text(json.dumps(record) + "\n")
-    print(f"loss {losses[0]:.6f} to {losses[-1]:.6f}, of SGD {steps}")
+    print(f"{golden}: loss {losses[0]:.6f} to {losses[-1]:.6f}, of SGD {steps}")
+
+
+def main():
+    for golden, (name, targets) in MODELS.items():
+        write(golden, name, targets)
 
 
 if __name__ == "__main__":

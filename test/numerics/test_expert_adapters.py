@@ -11,8 +11,7 @@ import training
 from test_numerics import difference, norm
 
 RATE = 8.0
-OPTIONS = ("--set", "training.lora.rank=3", "--set", "training.lora.alpha=6",
-           "--set", "training.lora.targets=QUERY,EXPERT_GATE,EXPERT_UP,EXPERT_DOWN")  # fmt: skip
+OPTIONS = ("--set", "training.lora.rank=3", "--set", "training.lora.alpha=6")
 CAPACITY = ("--set", "model.moe.capacity_factor=4")  # That drops no token.
 ONE = "--set training.micro_batch_size=1"
 PLANS = (
@@ -31,13 +30,16 @@ PLANS = (
 )
 
 
-class ExpertAdaptersTest(unittest.TestCase):
+class Trained:
+    """Adapters of a model after steps, beside a file of golden/."""
+
     @classmethod
     def setUpClass(cls):
-        cls.golden = json.loads((training.HERE / "golden/expert_adapter.json").read_text())
-        cls.run_folder = training.Run("mixtral")
+        cls.golden = json.loads((training.HERE / "golden" / cls.file).read_text())
+        cls.options = (*OPTIONS, "--set", f"training.lora.targets={cls.targets}")
+        cls.run_folder = training.Run(cls.model)
         cls.addClassCleanup(cls.run_folder.scratch.cleanup)
-        cls.before, _ = cls.run_folder.train(cls.run_folder.sgd, 0, "FP32", *OPTIONS)
+        cls.before, _ = cls.run_folder.train(cls.run_folder.sgd, 0, "FP32", *cls.options)
 
     def test_same_start(self):
         found = training.fingerprint(self.before)
@@ -51,7 +53,7 @@ class ExpertAdaptersTest(unittest.TestCase):
         """Two steps of SGD change every matrix as in PyTorch, and nothing else."""
         rate = ("--set", f"training.learning_rate.peak={RATE}")
         after, log = self.run_folder.train(
-            self.run_folder.sgd, 2, "FP32", *OPTIONS, *rate, *options
+            self.run_folder.sgd, 2, "FP32", *self.options, *rate, *options
         )
         for found, wanted in zip(training.losses(log), self.golden["sgd_losses"], strict=True):
             self.assertLessEqual(abs(found / wanted - 1), 5e-6)
@@ -70,31 +72,54 @@ class ExpertAdaptersTest(unittest.TestCase):
             with self.subTest(plan=plan):
                 self.check_steps(*plan.split())
 
-    def test_steps_with_a_capacity(self):
-        for plan in ("", "--mesh tp=2", f"--mesh dp=2,ep=2 {ONE}"):
-            with self.subTest(plan=plan):
-                self.check_steps(*CAPACITY, *plan.split())
-
     def test_losses(self):
         steps = len(self.golden["losses"])
         for plan in ("", f"--mesh dp=2,ep=2 {ONE}"):
             with self.subTest(plan=plan):
                 _, log = self.run_folder.train(
-                    self.run_folder.adamw, steps, "FP32", *OPTIONS, *plan.split()
+                    self.run_folder.adamw, steps, "FP32", *self.options, *plan.split()
                 )
                 for found, wanted in zip(training.losses(log), self.golden["losses"], strict=True):
                     self.assertLessEqual(abs(found / wanted - 1), 1e-4)
 
     def test_narrow(self):
-        _, log = self.run_folder.train(self.run_folder.adamw, 4, "BF16", *OPTIONS)
+        _, log = self.run_folder.train(self.run_folder.adamw, 4, "BF16", *self.options)
         for found, wanted in zip(training.losses(log), self.golden["losses"], strict=False):
             self.assertLessEqual(abs(found / wanted - 1), 2e-2)
+
+
+class SharedAdaptersTest(Trained, unittest.TestCase):
+    """Of experts that all tokens have, and of a dense layer, which has the same roles."""
+
+    file, model, targets = "shared_adapter.json", "qwen2_moe", "GATE,UP,DOWN"
+
+    def test_with_dropout(self):
+        """What drops is not what was before; a step without is."""
+        losses = [
+            training.losses(
+                self.run_folder.train(self.run_folder.sgd, 2, "FP32", *self.options, "--set",
+                                      f"training.lora.dropout={p}", "--set",
+                                      f"training.learning_rate.peak={RATE}")[1])
+            for p in (0, 0.5)
+        ]  # fmt: skip
+        self.assertEqual(losses[0][0], losses[1][0])  # B is zero at first.
+        self.assertNotEqual(losses[0][1], losses[1][1])
+
+
+class ExpertAdaptersTest(Trained, unittest.TestCase):
+    file, model = "expert_adapter.json", "mixtral"
+    targets = "QUERY,EXPERT_GATE,EXPERT_UP,EXPERT_DOWN"
+
+    def test_steps_with_a_capacity(self):
+        for plan in ("", "--mesh tp=2", f"--mesh dp=2,ep=2 {ONE}"):
+            with self.subTest(plan=plan):
+                self.check_steps(*CAPACITY, *plan.split())
 
     def test_merged_is_the_same_model(self):
         """What is exported has adapters in its weights, and writes the same text."""
         run, place = self.run_folder, pathlib.Path(self.run_folder.scratch.name)
         rate = ("--set", f"training.learning_rate.peak={RATE}")
-        tuned = run.program(run.sgd, "--set", "training.precision=FP32", *OPTIONS, *rate)
+        tuned = run.program(run.sgd, "--set", "training.precision=FP32", *self.options, *rate)
         run.hocket("train", tuned, "--data", run.data, "--steps", 2, "--save", place / "tuned")
         run.hocket("checkpoint", "export", place / "tuned", "-o", place / "merged")
         run.hocket("checkpoint", "import", place / "merged", "-o", place / "whole")
@@ -119,6 +144,28 @@ class ExpertAdaptersTest(unittest.TestCase):
         self.assertEqual(*written)
 
 
+def check_merged(test, run, golden):
+    """What run.folder / "start" exports is what PEFT merged."""
+    run.hocket("checkpoint", "export", run.folder / "start", "-o", run.folder / "merged")
+    merged = safetensors.read(run.folder / "merged/model.safetensors")
+    found = training.fingerprint(merged)
+    wanted = json.loads((golden / "merged.json").read_text())["merged"]
+    test.assertEqual(set(found), set(wanted))
+    for name, (shape, total, squares) in wanted.items():
+        test.assertEqual(found[name][0], shape)
+        # A product of f32 is off by a part in 2**23, and so are sums of both.
+        off = 2.0**-21 * sum(map(abs, merged[name][1]))
+        test.assertAlmostEqual(found[name][1], total, delta=off)
+        test.assertAlmostEqual(found[name][2], squares, delta=2.0**-20 * squares)
+
+
+def publish(run):
+    """Hocket's first weights, as a run and as a Hugging Face folder."""
+    run.hocket("train", run.program(run.sgd), "--data", run.data, "--steps", 0, "--save",
+               run.folder / "base")  # fmt: skip
+    run.hocket("checkpoint", "export", run.folder / "base", "-o", run.folder / "published")
+
+
 class PublishedAdaptersTest(unittest.TestCase):
     """Adapters that golden/expert_peft has, which PEFT merged
     (make_expert_peft_golden.py). Of qwen3_moe, whose first layer has no experts, its MLP
@@ -129,9 +176,7 @@ class PublishedAdaptersTest(unittest.TestCase):
             with self.subTest(name), training.Run(name) as run:
                 golden = training.HERE / "golden/expert_peft" / name
                 place = run.folder
-                run.hocket("train", run.program(run.sgd), "--data", run.data, "--steps", 0,
-                           "--save", place / "base")  # fmt: skip
-                run.hocket("checkpoint", "export", place / "base", "-o", place / "published")
+                publish(run)
                 run.hocket("checkpoint", "import", golden, "--base", place / "published", "-o",
                            place / "start")  # fmt: skip
                 run.hocket("checkpoint", "export", place / "start", "-o", place / "again",
@@ -148,28 +193,13 @@ class PublishedAdaptersTest(unittest.TestCase):
                 self.assertEqual(
                     set(configs[1]["target_modules"]), set(configs[0]["target_modules"])
                 )
-                self.check_merged(run, golden)
-
-    def check_merged(self, run, golden):
-        run.hocket("checkpoint", "export", run.folder / "start", "-o", run.folder / "merged")
-        merged = safetensors.read(run.folder / "merged/model.safetensors")
-        found = training.fingerprint(merged)
-        wanted = json.loads((golden / "merged.json").read_text())["merged"]
-        self.assertEqual(set(found), set(wanted))
-        for name, (shape, total, squares) in wanted.items():
-            self.assertEqual(found[name][0], shape)
-            # A product of f32 is off by a part in 2**23, and so are sums of both.
-            off = 2.0**-21 * sum(map(abs, merged[name][1]))
-            self.assertAlmostEqual(found[name][1], total, delta=off)
-            self.assertAlmostEqual(found[name][2], squares, delta=2.0**-20 * squares)
+                check_merged(self, run, golden)
 
     def test_what_does_not_fit(self):
         """An expert's matrix that is missing, and what PEFT itself has for all experts."""
         golden = training.HERE / "golden/expert_peft/mixtral"
         with training.Run("mixtral") as run:
-            run.hocket("train", run.program(run.sgd), "--data", run.data, "--steps", 0,
-                       "--save", run.folder / "base")  # fmt: skip
-            run.hocket("checkpoint", "export", run.folder / "base", "-o", run.folder / "published")
+            publish(run)
             config = json.loads((golden / "adapter_config.json").read_text())
             tensors = safetensors.read(golden / "adapter_model.safetensors")
             gone = "base_model.model.model.layers.1.block_sparse_moe.experts.3.w2.lora_B.weight"

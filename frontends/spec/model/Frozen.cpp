@@ -233,9 +233,19 @@ static bool isOfExperts(ParameterSelection::Role role) {
          role == ParameterSelection::EXPERT_DOWN;
 }
 
+/// Whether a layer has such a linear layer, be it of a shared expert.
+static bool hasLinear(const Spec &spec, ParameterSelection::Role role) {
+  std::vector<Parameter> all = modelParameters(spec);
+  return std::any_of(all.begin(), all.end(), [&](const Parameter &parameter) {
+    return roleInSpec(parameter.role) == role && parameter.shape.size() >= 2 &&
+           !isOfVision(parameter.name);
+  });
+}
+
 /// S73: a target is a role of the model's linear layers.
-static void checkTarget(const Model &model, ParameterSelection::Role role,
+static void checkTarget(const Spec &spec, ParameterSelection::Role role,
                         const std::string &path, ConstraintErrors &errors) {
+  const Model &model = spec.model();
   using Selection = ParameterSelection;
   std::string name = Selection::Role_Name(role);
   bool attends = role == Selection::QUERY || role == Selection::KEY ||
@@ -259,9 +269,9 @@ static void checkTarget(const Model &model, ParameterSelection::Role role,
                text + "which a model with activation: " +
                    Model::Activation_Name(model.activation()) +
                    " lacks; leave it out");
-  else if (feeds && model.has_moe())
+  else if (feeds && model.has_moe() && !hasLinear(spec, role))
     errors.add(74, path,
-               text + "and with model.moe layers have experts; write EXPERT_" +
+               text + "and all layers have experts alone; write EXPERT_" +
                    name + ", or roles of attention");
   else if (ofExperts && !model.has_moe())
     errors.add(74, path,
@@ -295,7 +305,7 @@ void spec::checkLora(const Spec &spec, ConstraintErrors &errors) {
   const Lora &lora = training.lora();
   for (int i = 0; i < lora.targets_size(); ++i) {
     std::string path = "training.lora.targets[" + std::to_string(i) + "]";
-    checkTarget(spec.model(), lora.targets(i), path, errors);
+    checkTarget(spec, lora.targets(i), path, errors);
     if (std::count(lora.targets().begin(), lora.targets().begin() + i,
                    lora.targets(i)) > 0)
       errors.add(73, path,

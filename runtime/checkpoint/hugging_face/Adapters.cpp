@@ -136,9 +136,11 @@ std::string Module::pattern() const {
 static std::vector<Module> modulesOf(const NameTable &table) {
   constexpr std::string_view layer = "layers.{i}.";
   static const std::set<std::string> linear = {
-      "attention.q",      "attention.k",     "attention.v", "attention.o",
-      "mlp.gate",         "mlp.up",          "mlp.down",    "mlp.experts.up",
-      "mlp.experts.gate", "mlp.experts.down"};
+      "attention.q",     "attention.k",     "attention.v",
+      "attention.o",     "mlp.gate",        "mlp.up",
+      "mlp.down",        "mlp.shared.gate", "mlp.shared.up",
+      "mlp.shared.down", "mlp.experts.up",  "mlp.experts.gate",
+      "mlp.experts.down"};
   std::vector<Module> modules;
   for (const NameRow &row : table.rows) {
     std::string name = withoutWeight(row.parts.front());

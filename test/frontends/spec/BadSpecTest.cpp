@@ -218,8 +218,8 @@ const BadText badTexts[] = {
     {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 "
      "mlp_bias: false moe { experts: 2 } }\n"
      "training { lora { targets: QUERY targets: UP } }",
-     "a.textproto:2:34: S74: training.lora.targets has UP, and with model.moe "
-     "layers have experts; write EXPERT_UP, or roles of attention"},
+     "a.textproto:2:34: S74: training.lora.targets has UP, and all layers have "
+     "experts alone; write EXPERT_UP, or roles of attention"},
     {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
      "training { lora { targets: QUERY targets: EXPERT_DOWN } }",
      "a.textproto:2:34: S74: training.lora.targets has EXPERT_DOWN, and the "
