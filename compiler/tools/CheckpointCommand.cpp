@@ -33,7 +33,7 @@ using namespace hocket;
 namespace {
 
 struct CheckpointArguments {
-  std::string input, output, spec, base;
+  std::string input, output, spec, base, experts = "joined";
   std::string format = "huggingface", dtype = "float32", tokenizer;
   double fileGigabytes = 5;
   spec::LoadOptions options;
@@ -126,7 +126,8 @@ Status runExport(const CheckpointArguments &arguments) {
   const checkpoint::ModelWeights weights = weightsOf(loaded->spec);
   if (arguments.format == "peft") {
     HOCKET_RETURN_IF_ERROR(checkpoint::exportAdapters(
-        checkpoint, to.family, weights, arguments.output, arguments.base));
+        checkpoint, to.family, weights, arguments.output, arguments.base,
+        arguments.experts == "joined"));
     std::cout << arguments.output << ": adapters of a " << to.family
               << " model of step " << checkpoint.state().step << "\n";
     return okStatus();
@@ -247,7 +248,8 @@ weightsIn(const checkpoint::Checkpoint &from) {
 
 /// The specification of a base with the adapters in a folder of PEFT's.
 StatusOr<spec::LoadedSpec>
-loadWithAdapters(const CheckpointArguments &arguments) {
+loadWithAdapters(const CheckpointArguments &arguments,
+                 checkpoint::AdapterConfig &config) {
   const std::string &base =
       arguments.spec.empty() ? arguments.base : arguments.spec;
   HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec plain,
@@ -255,7 +257,7 @@ loadWithAdapters(const CheckpointArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(std::string family,
                           huggingface::familyOf(plain.spec.model()));
   HOCKET_ASSIGN_OR_RETURN(
-      auto config, checkpoint::readAdapterConfig(arguments.input, family));
+      config, checkpoint::readAdapterConfig(arguments.input, family));
   spec::LoadOptions options = arguments.options;
   for (std::string &override : loraOverrides(config.lora))
     options.overrides.push_back(std::move(override));
@@ -269,12 +271,15 @@ Status importPeft(const CheckpointArguments &arguments) {
                            ": holds adapters; name the model that they "
                            "belong to, a Hugging Face folder or a checkpoint, "
                            "with --base");
-  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded, loadWithAdapters(arguments));
+  checkpoint::AdapterConfig config;
+  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
+                          loadWithAdapters(arguments, config));
   const checkpoint::ModelWeights weights = weightsOf(loaded.spec);
   HOCKET_ASSIGN_OR_RETURN(std::string family,
                           huggingface::familyOf(loaded.spec.model()));
-  HOCKET_ASSIGN_OR_RETURN(auto adapters, checkpoint::importAdapters(
-                                             arguments.input, family, weights));
+  HOCKET_ASSIGN_OR_RETURN(
+      auto adapters,
+      checkpoint::importAdapters(arguments.input, family, weights, config));
   std::error_code error;
   std::vector<checkpoint::CheckpointTensor> tensors;
   std::optional<checkpoint::Checkpoint> run;
@@ -352,6 +357,13 @@ void addExportOptions(CLI::App &command, CheckpointArguments &arguments) {
                   "With --format peft: the name of the adapters' model in "
                   "adapter_config.json")
       ->type_name("NAME");
+  wantOneOf(command.add_option("--experts", arguments.experts,
+                               "With --format peft: all experts of a layer in "
+                               "one parameter, which PEFT from 0.17 on adapts "
+                               "with transformers from 5 on, or each in "
+                               "modules of its own, as before"),
+            {"joined", "each"})
+      ->capture_default_str();
   wantOneOf(command.add_option("--dtype", arguments.dtype,
                                "The type of the weights, rounded to nearest"),
             {"float32", "bfloat16", "float16"})

@@ -363,7 +363,8 @@ static void readNpy(std::string_view bytes) {
 
 static void readAdapterConfig(std::string_view bytes) {
   std::string path = asFile("adapter_config.json", bytes);
-  (void)checkpoint::readAdapterConfig(parentOf(path), "llama");
+  for (const char *family : {"llama", "qwen2_moe"})
+    (void)checkpoint::readAdapterConfig(parentOf(path), family);
 }
 
 void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {

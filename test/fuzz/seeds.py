@@ -129,7 +129,8 @@ class Seeds:
         self.add("memory-table", in_tree("test/planning/memory/*.csv"))
         self.add("shardings", [SHARDINGS])
         self.add("chat-template", in_tree("test/runtime/chat/templates/*.jinja"))
-        self.add("adapter-config", in_tree("test/numerics/golden/adapter/adapter_config.json"))
+        self.add("adapter-config", in_tree("test/numerics/golden/adapter/adapter_config.json",
+                                           "test/numerics/golden/*/*/adapter_config.json"))  # fmt: skip
         self.add("loss-mask", [MASK])
         self.add("words", [PIECES])
         self.add("neighbors", [NEIGHBORS])

@@ -180,7 +180,7 @@ class PublishedAdaptersTest(unittest.TestCase):
                 run.hocket("checkpoint", "import", golden, "--base", place / "published", "-o",
                            place / "start")  # fmt: skip
                 run.hocket("checkpoint", "export", place / "start", "-o", place / "again",
-                           "--format", "peft", "--base", name)  # fmt: skip
+                           "--format", "peft", "--experts", "each", "--base", name)  # fmt: skip
                 wanted = safetensors.read(golden / "adapter_model.safetensors")
                 found = safetensors.read(place / "again/adapter_model.safetensors")
                 self.assertEqual(found, wanted)
@@ -196,7 +196,7 @@ class PublishedAdaptersTest(unittest.TestCase):
                 check_merged(self, run, golden)
 
     def test_what_does_not_fit(self):
-        """An expert's matrix that is missing, and what PEFT itself has for all experts."""
+        """An expert's matrix that is missing, and experts that are in two places."""
         golden = training.HERE / "golden/expert_peft/mixtral"
         with training.Run("mixtral") as run:
             publish(run)
@@ -207,7 +207,7 @@ class PublishedAdaptersTest(unittest.TestCase):
             joined = {**config, "target_parameters": ["gate_up_proj"]}
             for change, kept, says in (
                 (config, without, f"tensor '{gone}' is missing"),
-                (joined, tensors, "under 'target_parameters'"),
+                (joined, tensors, "'target_parameters', but not both, under 'target_modules'"),
             ):
                 folder = run.folder / "hostile"
                 folder.mkdir(exist_ok=True)
@@ -217,6 +217,108 @@ class PublishedAdaptersTest(unittest.TestCase):
                     run.hocket("checkpoint", "import", folder, "--base", run.folder / "published",
                                "-o", run.folder / "never")  # fmt: skip
                 self.assertFalse((run.folder / "never").exists())
+
+
+class JoinedAdaptersTest(unittest.TestCase):
+    """Adapters of all experts in one matrix: golden/expert_parameters has what PEFT saved and
+    merged (make_expert_parameters_golden.py)."""
+
+    GOLDEN = training.HERE / "golden/expert_parameters"
+
+    def test_in_and_out(self):
+        """Those of qwen2_moe are wider than its others, which are zero beyond their rank; its
+        dense layer and its shared experts have adapters, too."""
+        for name in ("mixtral", "qwen3_moe", "qwen2_moe"):
+            with self.subTest(name), training.Run(name) as run:
+                golden, place = self.GOLDEN / name, run.folder
+                publish(run)
+                run.hocket("checkpoint", "import", golden, "--base", place / "published", "-o",
+                           place / "start")  # fmt: skip
+                check_merged(self, run, golden)
+                run.hocket("checkpoint", "export", place / "start", "-o", place / "again",
+                           "--format", "peft", "--base", name)  # fmt: skip
+                wanted = safetensors.read(golden / "adapter_model.safetensors")
+                found = safetensors.read(place / "again/adapter_model.safetensors")
+                configs = [
+                    json.loads((folder / "adapter_config.json").read_text())
+                    for folder in (golden, place / "again")
+                ]
+                self.assertEqual(set(found), set(wanted))
+                if name != "qwen2_moe":
+                    self.assertEqual(found, wanted)
+                    for key in ("r", "lora_alpha", "rank_pattern", "alpha_pattern"):
+                        self.assertEqual(configs[1][key], configs[0][key])
+                    self.assertEqual(configs[1]["target_modules"], configs[0]["target_modules"])
+                self.assertEqual(sorted(configs[1]["target_parameters"]),
+                                 ["mlp.experts.down_proj", "mlp.experts.gate_up_proj"])  # fmt: skip
+                # What was written is the same model again.
+                run.hocket("checkpoint", "import", place / "again", "--base",
+                           place / "published", "-o", place / "second")  # fmt: skip
+                run.hocket("checkpoint", "export", place / "second", "-o", place / "same")
+                self.assertEqual(*(
+                    safetensors.read(place / folder / "model.safetensors")
+                    for folder in ("merged", "same")
+                ))  # fmt: skip
+
+    def test_a_model_without_experts(self):
+        with training.Run("llama") as run:
+            publish(run)
+            with self.assertRaisesRegex(RuntimeError, "nothing of a llama model under 'target_par"):
+                run.hocket("checkpoint", "import", self.GOLDEN / "mixtral", "--base",
+                           run.folder / "published", "-o", run.folder / "never")  # fmt: skip
+
+    def test_what_peft_would_leave_out(self):
+        """It takes a dense layer of a model of this family for experts."""
+        with training.Run("qwen3_moe") as run:
+            program = run.program(run.sgd, "--set", "training.lora.targets=QUERY,GATE")
+            run.hocket("train", program, "--data", run.data, "--steps", 0, "--save",
+                       run.folder / "start")  # fmt: skip
+            export = ("checkpoint", "export", run.folder / "start", "-o", run.folder / "adapter",
+                      "--format", "peft")  # fmt: skip
+            with self.assertRaisesRegex(RuntimeError, "the family qwen3_moe: PEFT takes mlp.gate"):
+                run.hocket(*export)
+            self.assertFalse((run.folder / "adapter").exists())
+            run.hocket(*export, "--experts", "each")
+
+    def test_what_does_not_fit(self):
+        golden = self.GOLDEN / "qwen2_moe"
+        config = json.loads((golden / "adapter_config.json").read_text())
+        tensors = safetensors.read(golden / "adapter_model.safetensors")
+        experts = "base_model.model.model.layers.1.mlp.experts"
+        narrow = {**tensors, f"{experts}.lora_A.weight": ([3, 12], [0.0] * 36)}
+        gone = {k: t for k, t in tensors.items() if k != f"{experts}.base_layer.lora_B.weight"}
+        shared = [f"shared_expert.{name}_proj" for name in ("gate", "up", "down")]
+        sparse = {k: t for k, t in tensors.items() if "layers.0.mlp" not in k}
+        pattern = r".*\.gate_up_proj"
+        with training.Run("qwen2_moe") as run:
+            publish(run)
+            for change, kept, says in (
+                ({"target_parameters": ["mlp.gate.weight"]}, tensors,
+                 "of all layers, not 'mlp.gate.weight', under 'target_parameters'"),
+                ({"target_parameters": ["layers.1.mlp.experts.down_proj"]}, tensors,
+                 "not 'layers.1.mlp.experts.down_proj'"),
+                ({"target_parameters": "down_proj"}, tensors, "expected a list of parameters"),
+                ({"rank_pattern": {pattern: 5}}, tensors, "under 'alpha_pattern'"),
+                ({"rank_pattern": {pattern: 2.5}}, tensors, "under 'rank_pattern'"),
+                ({"rank_pattern": {"q_proj": 4}}, tensors, "gate_up_proj alone, under 'rank_pattern'"),
+                ({"alpha_pattern": {pattern: 6, "q": 1}}, tensors, "under 'alpha_pattern'"),
+                ({"target_parameters": None}, tensors, "expected {} under 'rank_pattern'"),
+                ({}, narrow, "lora_A.weight' has shape [3, 12], expected [12, 12]"),
+                ({}, gone, "base_layer.lora_B.weight' is missing"),
+                ({"lora_dropout": 0.1}, tensors, "S116"),
+                ({"target_modules": ["q_proj", *shared]}, sparse,
+                 "'model.layers.{i}.mlp.gate_proj' has no adapter"),
+            ):  # fmt: skip
+                with self.subTest(says):
+                    folder = run.folder / "hostile"
+                    folder.mkdir(exist_ok=True)
+                    (folder / "adapter_config.json").write_text(json.dumps({**config, **change}))
+                    safetensors.write(folder / "adapter_model.safetensors", kept)
+                    with self.assertRaises(RuntimeError) as refused:
+                        run.hocket("checkpoint", "import", folder, "--base",
+                                   run.folder / "published", "-o", run.folder / "never")  # fmt: skip
+                    self.assertIn(says, str(refused.exception))
+                    self.assertFalse((run.folder / "never").exists())
 
 
 if __name__ == "__main__":

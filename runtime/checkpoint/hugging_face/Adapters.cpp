@@ -7,42 +7,27 @@
 #include "runtime/checkpoint/hugging_face/Adapters.h"
 
 #include "base/File.h"
-#include "base/json/JsonObject.h"
-#include "runtime/checkpoint/hugging_face/HuggingFaceNames.h"
+#include "runtime/checkpoint/hugging_face/AdapterNames.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <set>
 #include <utility>
 
 using namespace hocket;
 using namespace hocket::checkpoint;
-using nlohmann::json;
-using nlohmann::ordered_json;
 namespace fs = std::filesystem;
-
-static constexpr std::string_view suffixes[] = {".lora_A.weight",
-                                                ".lora_B.weight"};
-static constexpr std::string_view weightSuffix = ".weight";
-static constexpr const char *weightsFile = "/adapter_model.safetensors";
-static constexpr const char *configFile = "/adapter_config.json";
 
 //===----------------------------------------------------------------------===//
 // Names and shapes
 //===----------------------------------------------------------------------===//
 
 bool checkpoint::isAdapter(std::string_view name) {
-  return std::ranges::any_of(suffixes, [&](std::string_view suffix) {
+  return std::ranges::any_of(adapterSuffixes, [&](std::string_view suffix) {
     return name.ends_with(suffix);
   });
-}
-
-static std::string withoutWeight(std::string name) {
-  if (name.ends_with(weightSuffix))
-    name.resize(name.size() - weightSuffix.size());
-  return name;
 }
 
 /// A and B of the linear layer whose weight is `weight`, or of each expert's.
@@ -53,8 +38,8 @@ static std::vector<TensorSpec> matricesOf(const TensorSpec &weight,
   std::vector<uint64_t> a = weight.shape, b = weight.shape;
   a[dims - 2] = rank;
   b[dims - 1] = rank;
-  return {{{base + std::string(suffixes[0]), ""}, ElementType::F32, a},
-          {{base + std::string(suffixes[1]), ""}, ElementType::F32, b}};
+  return {{{base + std::string(adapterSuffixes[0]), ""}, ElementType::F32, a},
+          {{base + std::string(adapterSuffixes[1]), ""}, ElementType::F32, b}};
 }
 
 static std::map<std::string, TensorSpec>
@@ -91,170 +76,17 @@ checkpoint::adaptersOf(const ModelWeights &weights) {
   return adapters;
 }
 
-namespace {
-/// A linear layer that an adapter can have, and its module there.
-struct Module {
-  std::string target; ///< "attention.q"
-  std::string theirs; ///< "model.layers.{i}.self_attn.q_proj"
-
-  bool isOfExperts() const { return target.starts_with(experts); }
-  /// "*.experts.*.w1", which tells of no layer and no expert.
-  std::string pattern() const;
-
-  static constexpr std::string_view experts = "mlp.experts.";
-};
-
-/// One matrix of PEFT's: a part of a tensor of Hocket's.
-struct Matrix {
-  std::string key;
-  std::vector<uint64_t> shape;
-  SliceBounds part;
-};
-} // namespace
-
-/// `name` with an asterisk for each part that is a number.
-static std::string withoutNumbers(std::string_view name) {
-  std::string text;
-  for (size_t at = 0; at <= name.size();) {
-    size_t end = std::min(name.find('.', at), name.size());
-    std::string_view part = name.substr(at, end - at);
-    bool isNumber = !part.empty() && std::ranges::all_of(part, [](char digit) {
-      return digit >= '0' && digit <= '9';
-    });
-    text += (at == 0 ? "" : ".") + std::string(isNumber ? "*" : part);
-    at = end + 1;
-  }
-  return text;
-}
-
-std::string Module::pattern() const {
-  return withoutNumbers(nameOfExpert(nameOfLayer(theirs.c_str(), 0), 0));
-}
-
-/// Those of a family that stand alone in their tensor. Of experts, those that
-/// have a tensor each.
-static std::vector<Module> modulesOf(const NameTable &table) {
-  constexpr std::string_view layer = "layers.{i}.";
-  static const std::set<std::string> linear = {
-      "attention.q",     "attention.k",     "attention.v",
-      "attention.o",     "mlp.gate",        "mlp.up",
-      "mlp.down",        "mlp.shared.gate", "mlp.shared.up",
-      "mlp.shared.down", "mlp.experts.up",  "mlp.experts.gate",
-      "mlp.experts.down"};
-  std::vector<Module> modules;
-  for (const NameRow &row : table.rows) {
-    std::string name = withoutWeight(row.parts.front());
-    if (row.parts.size() != 1 || name == row.parts.front() ||
-        !name.starts_with(layer))
-      continue;
-    std::string target = name.substr(layer.size());
-    Module module{target, withoutWeight(row.theirs)};
-    bool isOfEach = module.theirs.find("{e}") != std::string::npos;
-    if (!linear.contains(target) || module.isOfExperts() != isOfEach)
-      continue;
-    auto [file, loaded] = table.modulePrefix;
-    if (std::string_view begin(file); module.theirs.starts_with(begin))
-      module.theirs.replace(0, begin.size(), loaded);
-    modules.push_back(std::move(module));
-  }
-  return modules;
-}
-
-/// The last part of a module's name, or as many of them as no other one ends
-/// in. Of experts always the last: PEFT looks for that where a model has all of
-/// them in one parameter, and adapters that are not in the file are zero.
-static std::string shortName(const Module &module,
-                             const std::vector<Module> &all) {
-  size_t dot = module.theirs.rfind('.');
-  if (module.isOfExperts())
-    return module.theirs.substr(dot + 1);
-  while (dot != std::string::npos) {
-    std::string name = module.theirs.substr(dot + 1);
-    auto count = std::ranges::count_if(all, [&](const Module &other) {
-      return other.theirs.ends_with("." + name);
-    });
-    if (count == 1)
-      return name;
-    dot = module.theirs.rfind('.', dot - 1);
-  }
-  return module.theirs;
-}
-
-static std::string adapterOf(const Module &module, uint64_t layer,
+static std::string adapterOf(const AdapterModule &module, uint64_t layer,
                              std::string_view suffix) {
   return withoutWeight(weightOf(module.target, layer)) + std::string(suffix);
 }
 
-static constexpr std::string_view keyPrefix = "base_model.model.";
-
-/// What PEFT has of an adapter's matrix `spec`.
-static std::vector<Matrix> matricesOf(const Module &module, uint64_t layer,
-                                      std::string_view suffix,
-                                      const TensorSpec &spec) {
-  std::string key = std::string(keyPrefix) +
-                    nameOfLayer(module.theirs.c_str(), layer) +
-                    std::string(suffix);
-  SliceBounds part = wholeOf(spec.shape);
-  if (!module.isOfExperts())
-    return {{key, spec.shape, part}};
-  std::vector<Matrix> matrices;
-  part.size[0] = 1;
-  for (uint64_t e = 0; e < spec.shape[0]; ++e) {
-    part.offset[0] = e;
-    matrices.push_back(
-        {nameOfExpert(key, e), {spec.shape[1], spec.shape[2]}, part});
-  }
-  return matrices;
-}
-
-/// Whether other parts of a model have linear layers of the same names.
-static bool hasTower(const NameTable &table) {
-  return std::ranges::any_of(table.rows, [](const NameRow &row) {
-    return std::string_view(row.parts.front()).starts_with("vision.");
-  });
-}
-
-/// Of such a model, an expression that modules of its layers alone are: PEFT
-/// takes it in the place of a list of names.
-static std::string expressionOf(const std::vector<std::string> &names,
-                                const Module &one) {
-  std::string layers = one.theirs.substr(0, one.theirs.find(".{i}")), text;
-  auto add = [&](const std::string &name) {
-    for (char c : name)
-      text += c == '.' ? "\\." : std::string(1, c);
-  };
-  add(layers);
-  text += "\\..*\\.(";
-  for (size_t i = 0; i < names.size(); ++i) {
-    text += i > 0 ? "|" : "";
-    add(names[i]);
-  }
-  return text + ")";
-}
-
-/// The names in such an expression; none where it is another.
-static std::vector<std::string> namesIn(const std::string &expression) {
-  size_t open = expression.rfind('(');
-  std::vector<std::string> names;
-  if (open == std::string::npos || !expression.ends_with(")"))
-    return names;
-  std::string name;
-  for (char c : expression.substr(open + 1)) {
-    if (c == '|' || c == ')') {
-      names.push_back(std::exchange(name, ""));
-    } else if (c != '\\') {
-      name += c;
-    }
-  }
-  return names;
-}
-
 /// The module of each target. InvalidArgument where the family joins it.
-static StatusOr<std::vector<Module>> modulesOf(const NameTable &table,
-                                               const LoraDims &lora) {
-  std::vector<Module> all = modulesOf(table), found;
+static StatusOr<std::vector<AdapterModule>> modulesOf(const NameTable &table,
+                                                      const LoraDims &lora) {
+  std::vector<AdapterModule> all = adapterModulesOf(table), found;
   for (const std::string &target : lora.targets) {
-    auto at = std::ranges::find(all, target, &Module::target);
+    auto at = std::ranges::find(all, target, &AdapterModule::target);
     if (at == all.end())
       return invalidArgument(std::string("the family ") + table.family +
                              " joins " + target +
@@ -267,217 +99,12 @@ static StatusOr<std::vector<Module>> modulesOf(const NameTable &table,
 }
 
 //===----------------------------------------------------------------------===//
-// The config
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Reads the keys of an adapter_config.json.
-class ConfigReader {
-public:
-  ConfigReader(std::string path, const json &config)
-      : path(std::move(path)), config(config) {}
-
-  Status wrong(const std::string &key, const std::string &expected) const {
-    auto at = config.find(key);
-    std::string found = at == config.end() ? "nothing" : at->dump();
-    return invalidArgument(path + ": expected " + expected + " under '" + key +
-                           "', found " + found);
-  }
-
-  /// Fails unless `key` is absent, null, or one of `same`.
-  Status expectDefault(const std::string &key, const json &same,
-                       const std::string &expected) const {
-    auto at = config.find(key);
-    if (at == config.end() || at->is_null() || *at == same)
-      return okStatus();
-    return wrong(key, expected);
-  }
-
-  StatusOr<double> number(const std::string &key, double least,
-                          double most) const {
-    auto at = config.find(key);
-    double value =
-        at != config.end() && at->is_number() ? at->get<double>() : least - 1;
-    if (!(value >= least && value <= most))
-      return wrong(key, "a number");
-    return value;
-  }
-
-  StatusOr<std::vector<std::string>> modules() const {
-    auto at = config.find("target_modules");
-    std::vector<std::string> names;
-    if (at != config.end() && at->is_array())
-      for (const json &name : *at)
-        if (name.is_string())
-          names.push_back(name.get<std::string>());
-    if (at != config.end() && at->is_string()) {
-      names = namesIn(at->get<std::string>());
-      if (names.empty())
-        return wrong("target_modules", "a list of modules, or an expression "
-                                       "that ends in (one|another)");
-      return names;
-    }
-    if (names.empty() || names.size() != at->size())
-      return wrong("target_modules", "a list of modules");
-    return names;
-  }
-
-  /// What variants of LoRA are configured by: each empty.
-  Status expectNoVariants() const {
-    for (const auto &[key, value] : config.items())
-      if (key.ends_with("_config") && !value.is_null() &&
-          !(value.is_object() && value.empty()))
-        return wrong(key, "null");
-    return okStatus();
-  }
-
-  std::string text(const std::string &key) const {
-    auto at = config.find(key);
-    return at != config.end() && at->is_string() ? at->get<std::string>() : "";
-  }
-
-private:
-  std::string path;
-  const json &config;
-};
-} // namespace
-
-/// What the tensors of a folder of PEFT's are of, as Module::pattern() has it.
-static StatusOr<std::set<std::string>> patternsIn(const std::string &dir) {
-  HOCKET_ASSIGN_OR_RETURN(SafetensorsFile file,
-                          SafetensorsFile::open(dir + weightsFile));
-  std::set<std::string> patterns;
-  for (const TensorInfo &info : file.tensors()) {
-    std::string_view name = info.name;
-    for (std::string_view suffix : suffixes)
-      if (name.starts_with(keyPrefix) && name.ends_with(suffix))
-        patterns.insert(withoutNumbers(name.substr(
-            keyPrefix.size(), name.size() - keyPrefix.size() - suffix.size())));
-  }
-  return patterns;
-}
-
-/// The modules that end in `name`. Where several do, those that have adapters.
-static StatusOr<std::vector<Module>>
-modulesCalled(const std::string &name, const std::vector<Module> &all,
-              const std::string &dir) {
-  std::vector<Module> found;
-  std::ranges::copy_if(all, std::back_inserter(found), [&](const Module &of) {
-    return of.theirs.ends_with("." + name);
-  });
-  if (found.size() < 2)
-    return found;
-  HOCKET_ASSIGN_OR_RETURN(auto patterns, patternsIn(dir));
-  std::erase_if(found, [&](const Module &module) {
-    return !patterns.contains(module.pattern());
-  });
-  return found;
-}
-
-/// What changes the mathematics, or trains more than adapters.
-static Status expectPlain(const ConfigReader &reader) {
-  if (reader.text("peft_type") != "LORA")
-    return reader.wrong("peft_type", "\"LORA\"");
-  struct Key {
-    const char *name;
-    json same;
-    const char *expected;
-  };
-  const Key keys[] = {{"use_dora", false, "false"},
-                      {"use_rslora", false, "false"},
-                      {"use_qalora", false, "false"},
-                      {"use_bdlora", false, "false"},
-                      {"alora_invocation_tokens", json::array(), "null"},
-                      {"bias", "none", "\"none\""},
-                      {"lora_bias", false, "false"},
-                      {"modules_to_save", json::array(), "null"},
-                      {"rank_pattern", json::object(), "{}"},
-                      {"alpha_pattern", json::object(), "{}"},
-                      {"layers_to_transform", json::array(), "null"},
-                      {"layer_replication", json::array(), "null"},
-                      {"exclude_modules", json::array(), "null"},
-                      {"target_parameters", json::array(), "null"},
-                      {"trainable_token_indices", json::array(), "null"}};
-  for (const Key &key : keys)
-    HOCKET_RETURN_IF_ERROR(
-        reader.expectDefault(key.name, key.same, key.expected));
-  return reader.expectNoVariants();
-}
-
-StatusOr<AdapterConfig>
-checkpoint::readAdapterConfig(const std::string &dir,
-                              const std::string &family) {
-  constexpr uint64_t mostBytes = uint64_t{1} << 20;
-  constexpr double mostRank = 1 << 16, mostAlpha = 1e6;
-  HOCKET_ASSIGN_OR_RETURN(const NameTable *table, findNameTable(family));
-  std::string path = dir + configFile;
-  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(path, mostBytes));
-  HOCKET_ASSIGN_OR_RETURN(json object, parseJsonObject(text, path, 1));
-  ConfigReader reader(path, object);
-  HOCKET_RETURN_IF_ERROR(expectPlain(reader));
-  AdapterConfig config;
-  config.baseName = reader.text("base_model_name_or_path");
-  HOCKET_ASSIGN_OR_RETURN(double rank, reader.number("r", 1, mostRank));
-  config.lora.rank = uint64_t(rank);
-  HOCKET_ASSIGN_OR_RETURN(config.lora.alpha,
-                          reader.number("lora_alpha", 1e-6, mostAlpha));
-  if (object.contains("lora_dropout")) {
-    HOCKET_ASSIGN_OR_RETURN(config.lora.dropout,
-                            reader.number("lora_dropout", 0, 0.999999));
-  }
-  HOCKET_ASSIGN_OR_RETURN(auto names, reader.modules());
-  const std::vector<Module> all = modulesOf(*table);
-  std::set<std::string> targets;
-  for (const std::string &name : names) {
-    HOCKET_ASSIGN_OR_RETURN(auto found, modulesCalled(name, all, dir));
-    if (found.empty())
-      return reader.wrong("target_modules", "linear layers of a " + family +
-                                                " model, not '" + name + "',");
-    for (const Module &module : found)
-      targets.insert(module.target);
-  }
-  for (const Module &module : all) // In the order of a layer.
-    if (targets.erase(module.target) > 0)
-      config.lora.targets.push_back(module.target);
-  return config;
-}
-
-static std::string configText(const LoraDims &lora, const std::string &baseName,
-                              const ordered_json &modules, bool transposed) {
-  ordered_json config = {
-      {"alpha_pattern", ordered_json::object()},
-      {"auto_mapping", nullptr},
-      {"base_model_name_or_path", baseName},
-      {"bias", "none"},
-      {"fan_in_fan_out", transposed},
-      {"inference_mode", true},
-      {"init_lora_weights", true},
-      {"layers_pattern", nullptr},
-      {"layers_to_transform", nullptr},
-      {"lora_alpha", lora.alpha},
-      {"lora_dropout", lora.dropout},
-      {"modules_to_save", nullptr},
-      {"peft_type", "LORA"},
-      {"r", lora.rank},
-      {"rank_pattern", ordered_json::object()},
-      {"revision", nullptr},
-      {"target_modules", modules},
-      {"task_type", "CAUSAL_LM"},
-      {"use_dora", false},
-      {"use_rslora", false},
-  };
-  if (lora.alpha == double(int64_t(lora.alpha)))
-    config["lora_alpha"] = int64_t(lora.alpha);
-  return config.dump(2) + "\n";
-}
-
-//===----------------------------------------------------------------------===//
 // Import
 //===----------------------------------------------------------------------===//
 
 /// `matrix` in `file`, if it is as it should be.
 static StatusOr<const TensorInfo *> findMatrix(const SafetensorsFile &file,
-                                               const Matrix &matrix) {
+                                               const AdapterMatrix &matrix) {
   std::string place = file.path() + ": tensor '" + matrix.key + "' ";
   const TensorInfo *info = file.find(matrix.key);
   if (!info)
@@ -492,41 +119,65 @@ static StatusOr<const TensorInfo *> findMatrix(const SafetensorsFile &file,
   return info;
 }
 
+/// A tensor of ours that is to be made of matrices in `file`; those that are
+/// not named are zero.
+static StatusOr<CheckpointTensor>
+tensorOf(const std::shared_ptr<const SafetensorsFile> &file,
+         const TensorSpec &spec, std::vector<AdapterMatrix> matrices) {
+  std::vector<std::pair<AdapterMatrix, const TensorInfo *>> sources;
+  for (AdapterMatrix &matrix : matrices) {
+    HOCKET_ASSIGN_OR_RETURN(const TensorInfo *info, findMatrix(*file, matrix));
+    sources.emplace_back(std::move(matrix), info);
+  }
+  SliceBounds whole = wholeOf(spec.shape);
+  auto bytes = [file, whole, sources](const ByteSink &sink) -> Status {
+    std::vector<float> ours(elementsOf(whole));
+    for (const auto &[matrix, info] : sources) {
+      HOCKET_ASSIGN_OR_RETURN(std::vector<uint8_t> read, file->read(*info));
+      std::vector<float> theirs = *toFloats(read, info->type);
+      forEachElement(matrix, whole, [&](uint64_t to, uint64_t from) {
+        ours[to] = theirs[from];
+      });
+    }
+    return sink({reinterpret_cast<const uint8_t *>(ours.data()),
+                 ours.size() * sizeof(float)});
+  };
+  return CheckpointTensor{spec, {{whole, bytes}}};
+}
+
 StatusOr<std::vector<CheckpointTensor>>
 checkpoint::importAdapters(const std::string &dir, const std::string &family,
-                           const ModelWeights &weights) {
+                           const ModelWeights &weights,
+                           const AdapterConfig &config) {
   HOCKET_ASSIGN_OR_RETURN(const NameTable *table, findNameTable(family));
   HOCKET_ASSIGN_OR_RETURN(auto modules, modulesOf(*table, *weights.lora));
+  for (const AdapterModule &module : modules)
+    if (std::ranges::count(config.lora.targets, module.target) == 0)
+      return invalidArgument(
+          dir + adapterConfigFile + ": '" + module.theirs +
+          "' has no adapter, but linear layers of the same role have: shared "
+          "experts and dense layers are adapted together here");
   HOCKET_ASSIGN_OR_RETURN(auto adapters, adaptersOf(weights));
   HOCKET_ASSIGN_OR_RETURN(SafetensorsFile opened,
-                          SafetensorsFile::open(dir + weightsFile));
-  auto file = std::make_shared<SafetensorsFile>(std::move(opened));
+                          SafetensorsFile::open(dir + adapterWeightsFile));
+  auto file = std::make_shared<const SafetensorsFile>(std::move(opened));
   auto specs = byName(adapters);
   std::vector<CheckpointTensor> tensors;
   std::set<std::string> used;
   for (uint64_t layer = 0; layer < weights.layers; ++layer)
-    for (const Module &module : modules)
-      for (std::string_view suffix : suffixes) {
+    for (const AdapterModule &module : modules)
+      for (std::string_view suffix : adapterSuffixes) {
         auto found = specs.find(adapterOf(module, layer, suffix));
         if (found == specs.end())
           continue;
-        CheckpointTensor &tensor = tensors.emplace_back();
-        tensor.spec = found->second;
-        for (const Matrix &matrix :
-             matricesOf(module, layer, suffix, found->second)) {
-          HOCKET_ASSIGN_OR_RETURN(const TensorInfo *info,
-                                  findMatrix(*file, matrix));
+        auto matrices = adapterMatricesOf(module, layer, suffix, found->second,
+                                          *weights.lora, config.layout);
+        for (const AdapterMatrix &matrix : matrices)
           used.insert(matrix.key);
-          tensor.slices.push_back(
-              {matrix.part, [file, info](const ByteSink &sink) {
-                 auto bytes = file->read(*info);
-                 if (!bytes.ok())
-                   return bytes.status();
-                 auto floats = *toFloats(*bytes, info->type);
-                 return sink({reinterpret_cast<const uint8_t *>(floats.data()),
-                              floats.size() * sizeof(float)});
-               }});
-        }
+        HOCKET_ASSIGN_OR_RETURN(
+            CheckpointTensor tensor,
+            tensorOf(file, found->second, std::move(matrices)));
+        tensors.push_back(std::move(tensor));
       }
   for (const TensorInfo &info : file->tensors())
     if (!used.contains(info.name))
@@ -552,68 +203,136 @@ static StatusOr<std::vector<float>> readFloats(const Checkpoint &checkpoint,
   return *std::move(floats);
 }
 
-static bool isTransposed(const NameTable &table) {
-  return std::ranges::any_of(table.rows,
-                             [](const NameRow &row) { return row.transposed; });
+namespace {
+/// A matrix to write, and where its elements are in the checkpoint.
+struct MatrixToWrite {
+  std::vector<uint64_t> shape;
+  std::vector<std::pair<AdapterMatrix, TensorSpec>> sources;
+};
+} // namespace
+
+static TensorToWrite toWrite(const Checkpoint &checkpoint,
+                             const std::string &key, MatrixToWrite matrix) {
+  uint64_t elements = matrix.shape[0] * matrix.shape[1];
+  std::vector<uint64_t> shape = matrix.shape;
+  auto bytes = [&checkpoint, elements,
+                matrix = std::move(matrix)](const ByteSink &sink) -> Status {
+    std::vector<float> theirs(elements);
+    for (const auto &[source, spec] : matrix.sources) {
+      HOCKET_ASSIGN_OR_RETURN(auto ours,
+                              readFloats(checkpoint, spec, source.part));
+      forEachElement(source, source.part, [&](uint64_t from, uint64_t to) {
+        theirs[to] = ours[from];
+      });
+    }
+    return sink({reinterpret_cast<const uint8_t *>(theirs.data()),
+                 theirs.size() * sizeof(float)});
+  };
+  return {key, ElementType::F32, shape, bytes};
+}
+
+/// PEFT maps what ends in gate_proj, up_proj or down_proj to experts, in a
+/// model of a family whose experts' adapters it joins itself.
+static Status checkPeftTellsApart(const std::string &family,
+                                  const LoraDims &lora) {
+  if (family != "qwen3_moe")
+    return okStatus();
+  for (const char *target : {"mlp.gate", "mlp.up", "mlp.down"})
+    if (std::ranges::count(lora.targets, target) > 0)
+      return invalidArgument(
+          std::string("the family ") + family + ": PEFT takes " + target +
+          " of a dense layer for one of experts where transformers has those "
+          "joined; write --experts each for transformers before 5, or merge "
+          "the adapters: --format huggingface");
+  return okStatus();
+}
+
+/// Whether the experts' gates and ups have the same A in every layer, as those
+/// that were read from joined ones do.
+static StatusOr<bool>
+shareInputs(const Checkpoint &checkpoint,
+            const std::map<std::string, TensorSpec> &adapters,
+            uint64_t layers) {
+  for (uint64_t layer = 0; layer < layers; ++layer) {
+    std::vector<float> read[2];
+    for (int i : {0, 1}) {
+      std::string target = i == 0 ? "mlp.experts.gate" : "mlp.experts.up";
+      auto found = adapters.find(withoutWeight(weightOf(target, layer)) +
+                                 std::string(adapterSuffixes[0]));
+      if (found == adapters.end())
+        continue;
+      HOCKET_ASSIGN_OR_RETURN(
+          read[i],
+          readFloats(checkpoint, found->second, wholeOf(found->second.shape)));
+    }
+    if (read[0] != read[1])
+      return false;
+  }
+  return true;
 }
 
 Status checkpoint::exportAdapters(const Checkpoint &checkpoint,
                                   const std::string &family,
                                   const ModelWeights &weights,
                                   const std::string &dir,
-                                  const std::string &baseName) {
+                                  const std::string &baseName,
+                                  bool joinsExperts) {
   if (!weights.lora)
     return invalidArgument(checkpoint.path() +
                            ": has no adapters: training.lora is not in its "
                            "specification");
+  const LoraDims &lora = *weights.lora;
   HOCKET_ASSIGN_OR_RETURN(const NameTable *table, findNameTable(family));
-  HOCKET_ASSIGN_OR_RETURN(auto modules, modulesOf(*table, *weights.lora));
+  HOCKET_ASSIGN_OR_RETURN(auto modules, modulesOf(*table, lora));
   HOCKET_ASSIGN_OR_RETURN(auto adapters, adaptersOf(weights));
-  auto expected = byName(adapters);
-  std::vector<Module> all = modulesOf(*table);
-  const auto stored = checkpoint.tensors();
-  std::vector<std::string> names;
-  std::vector<TensorToWrite> tensors;
-  for (const Module &module : modules) {
-    if (std::string name = shortName(module, all);
-        std::ranges::find(names, name) == names.end())
-      names.push_back(name);
-    for (uint64_t layer = 0; layer < weights.layers; ++layer)
-      for (std::string_view suffix : suffixes) {
-        std::string name = adapterOf(module, layer, suffix);
-        if (!expected.contains(name))
-          continue;
-        auto spec = std::ranges::find_if(stored, [&](const TensorSpec &tensor) {
-          return tensor.key == TensorKey{name, ""};
-        });
-        if (spec == stored.end())
-          return invalidArgument(checkpoint.path() + ": tensor '" + name +
-                                 "' is missing");
-        for (const Matrix &matrix : matricesOf(module, layer, suffix, *spec))
-          tensors.push_back(
-              {matrix.key, ElementType::F32, matrix.shape,
-               [&checkpoint, spec = *spec,
-                part = matrix.part](const ByteSink &sink) -> Status {
-                 HOCKET_ASSIGN_OR_RETURN(auto floats,
-                                         readFloats(checkpoint, spec, part));
-                 return sink({reinterpret_cast<const uint8_t *>(floats.data()),
-                              floats.size() * sizeof(float)});
-               }});
-      }
+  auto stored = byName(adapters);
+  std::set<std::string> missing;
+  for (const auto &[name, spec] : stored)
+    missing.insert(name);
+  for (const TensorSpec &tensor : checkpoint.tensors())
+    if (tensor.key.slot.empty() && missing.erase(tensor.key.name) > 0)
+      stored[tensor.key.name].type = tensor.type;
+  if (!missing.empty())
+    return invalidArgument(checkpoint.path() + ": tensor '" + *missing.begin() +
+                           "' is missing");
+  if (joinsExperts)
+    HOCKET_RETURN_IF_ERROR(checkPeftTellsApart(family, lora));
+  AdapterLayout layout{lora.rank, joinsExperts, lora.rank, false};
+  if (joinsExperts &&
+      std::ranges::count(lora.targets, "mlp.experts.gate") > 0 &&
+      std::ranges::count(lora.targets, "mlp.experts.up") > 0) {
+    HOCKET_ASSIGN_OR_RETURN(bool shares,
+                            shareInputs(checkpoint, stored, weights.layers));
+    layout.isApart = !shares;
+    layout.firstRank = shares ? lora.rank : 2 * lora.rank;
   }
+  std::map<std::string, MatrixToWrite> matrices;
+  for (const AdapterModule &module : modules)
+    for (uint64_t layer = 0; layer < weights.layers; ++layer)
+      for (std::string_view suffix : adapterSuffixes) {
+        auto spec = stored.find(adapterOf(module, layer, suffix));
+        if (spec == stored.end())
+          continue;
+        for (AdapterMatrix &matrix : adapterMatricesOf(
+                 module, layer, suffix, spec->second, lora, layout)) {
+          MatrixToWrite &to = matrices[matrix.key];
+          to.shape = matrix.shape;
+          to.sources.emplace_back(std::move(matrix), spec->second);
+        }
+      }
+  std::vector<TensorToWrite> tensors;
+  for (auto &[key, matrix] : matrices)
+    tensors.push_back(toWrite(checkpoint, key, std::move(matrix)));
   std::error_code error;
-  if (fs::exists(dir + weightsFile, error))
+  if (fs::exists(dir + adapterWeightsFile, error))
     return invalidArgument(dir + ": holds adapter_model.safetensors already; "
                                  "remove it or name another folder");
   HOCKET_RETURN_IF_ERROR(makeDirectories(dir));
   HOCKET_RETURN_IF_ERROR(
-      writeSafetensors(dir + weightsFile, std::move(tensors)).status());
-  ordered_json told = names;
-  if (hasTower(*table))
-    told = expressionOf(names, all.front());
+      writeSafetensors(dir + adapterWeightsFile, std::move(tensors)).status());
   return writeFileAtomically(
-      dir + configFile,
-      configText(*weights.lora, baseName, told, isTransposed(*table)));
+      dir + adapterConfigFile,
+      adapterConfigText(*table, lora, baseName, modules, layout));
 }
 
 Status checkpoint::mergeAdapter(const Checkpoint &checkpoint,
