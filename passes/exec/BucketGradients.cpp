@@ -20,6 +20,12 @@
 // side: ZeRO splits each tensor by itself, and a bucket of contiguous bytes
 // whose parts are also contiguous is a layout that no GEMM writes.
 //
+// A gradient whose shards are not contiguous is packed first. What it is packed
+// into is read by its bucket alone, so a bucket packs into what the last but
+// one has packed: two buffers of each type, and not one for each gradient, are
+// there until the update. A pack waits for the bucket that reads its bytes,
+// which is no more than two behind.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/plan/IR/Plan.h"
@@ -74,6 +80,7 @@ private:
   /// Finds what of the update only works on gradients.
   void findReductions(SequenceOp update);
   void deal();
+  void sharePacked();
   void cut(SequenceOp sequence);
   SequenceOp addSection(SequenceOp whole, const Twine &name);
   void addBucket(SequenceOp whole, Bucket &bucket,
@@ -205,6 +212,27 @@ void GradientBuckets::deal() {
   });
 }
 
+void GradientBuckets::sharePacked() {
+  llvm::DenseMap<Type, SmallVector<Value>> free;
+  SmallVector<Value> ofBucketBefore;
+  for (Bucket &bucket : buckets) {
+    SmallVector<Value> packed;
+    for (Operation *pack : bucket.packs) {
+      Value to = cast<InstructionOpInterface>(pack).getWrites().front();
+      if (SmallVector<Value> &others = free[to.getType()]; !others.empty()) {
+        BufferOp own = bufferOf(to);
+        to.replaceAllUsesWith(others.back());
+        own.erase();
+        to = others.pop_back_val();
+      }
+      packed.push_back(to);
+    }
+    for (Value buffer : ofBucketBefore)
+      free[buffer.getType()].push_back(buffer);
+    ofBucketBefore = std::move(packed);
+  }
+}
+
 /// An empty sequence, where the builder stands.
 SequenceOp GradientBuckets::addSection(SequenceOp whole, const Twine &name) {
   auto section = builder.create<SequenceOp>(
@@ -321,6 +349,7 @@ void GradientBuckets::run() {
   deal();
   if (buckets.empty())
     return;
+  sharePacked();
   for (auto sequence : llvm::make_early_inc_range(role.getOps<SequenceOp>()))
     cut(sequence);
   for (auto entry : role.getOps<EntryOp>())
