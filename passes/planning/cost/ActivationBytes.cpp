@@ -332,7 +332,28 @@ int64_t ActivationBytes::ofLayer(const LayerKind &kind) const {
 int64_t ActivationBytes::ofWeightInputs(std::span<const int64_t> layers) const {
   if (plan.recompute == Recompute::Full || isFrozen())
     return 0;
-  return weightInputs(layers) - ofInputsAgain(layers);
+  return weightInputs(layers) - ofInputsAgain(layers) + ofGates(layers);
+}
+
+/// Of a gated MLP two gradients are left for W, and what came into it has room
+/// for one of them. The other takes the place of the gate.
+int64_t ActivationBytes::ofGates(std::span<const int64_t> layers) const {
+  if (!model.gated || plan.recompute == Recompute::Full)
+    return 0;
+  bool isSelective = plan.recompute == Recompute::Selective;
+  auto isAgain = [&](RecomputeModule module) {
+    return isSelective && again.has(module);
+  };
+  return std::llround(
+      element * sumOf(layers, [&](const LayerKind &kind) {
+        double wide = 0;
+        if (!isAgain(kind.experts ? RecomputeModule::SharedExperts
+                                  : RecomputeModule::Mlp))
+          wide += step.shareOf(kind) * tokens * denseWidth(kind) / tp;
+        if (kind.experts && !isAgain(RecomputeModule::Moe))
+          wide += held * double(model.expertFfn) / expertTp;
+        return wide;
+      }));
 }
 
 int64_t ActivationBytes::ofInputsAgain(std::span<const int64_t> layers) const {
@@ -381,7 +402,7 @@ ActivationBytes::ofWeightGradients(std::span<const int64_t> layers) const {
   // What the backward pass made again lives as long.
   if (plan.recompute == Recompute::Full)
     sum += double(weightInputs(layers));
-  return std::llround(sum) + ofInputsAgain(layers);
+  return std::llround(sum) + ofInputsAgain(layers) - ofGates(layers);
 }
 
 double ActivationBytes::weightGradientsOf(const LayerKind &kind) const {

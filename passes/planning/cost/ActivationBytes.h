@@ -103,6 +103,7 @@ private:
   }
   double inputsOf(RecomputeModules modules, const LayerKind &kind) const;
   double firstGemmsAgain(const LayerKind &kind) const;
+  int64_t ofGates(std::span<const int64_t> layers) const;
   int64_t ofInputsAgain(std::span<const int64_t> layers) const;
   double choice() const;
   double input() const;

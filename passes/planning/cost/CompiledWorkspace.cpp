@@ -6,6 +6,8 @@
 
 #include "passes/planning/cost/CompiledWorkspace.h"
 
+#include "passes/planning/cost/ScatteredGradients.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -25,7 +27,8 @@ CompiledWorkspace::CompiledWorkspace(const CostProblem &problem,
                                      const ParallelPlan &plan,
                                      const ActivationBytes &activations,
                                      const KindsOfRanks &kinds)
-    : model(problem.model), plan(plan), activations(activations), kinds(kinds),
+    : model(problem.model), step(problem.step), plan(plan),
+      activations(activations), kinds(kinds),
       bytes(bytesOfTrained(problem.step)), stream(activations.ofStream()),
       shard(plan.sequenceParallel ? stream / double(plan.tp) : stream),
       embedding(bytes[1] * double(model.hidden * model.vocab) /
@@ -73,7 +76,9 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
   // Its shards are beside what other microbatches keep.
   if (plan.zero == 1 && !frees)
     most += shardOf(held.visionTrained);
-  if (hasEncoder() && frees)
+  if (walks())
+    most = scattering(rank, live, last ? logits : 0, last, first);
+  else if (hasEncoder() && frees)
     most = wayBack(rank, held, last ? logits : 0, first);
   if (last)
     most = std::max(most, head(held));
@@ -97,7 +102,7 @@ double CompiledWorkspace::pending(const RankParameters &held) const {
 }
 
 double CompiledWorkspace::waiting(const RankParameters &held) const {
-  return plan.zero >= 2 ? 2 * shardOf(held.layers) : 0;
+  return makesWhole() && !walks() ? 2 * shardOf(held.layers) : 0;
 }
 
 double CompiledWorkspace::shardOf(double parameters) const {
@@ -162,6 +167,101 @@ double CompiledWorkspace::wayBack(int64_t rank, const RankParameters &held,
                                          double(plan.pp) / double(model.layers)
                                    : 0;
   return most + gathered;
+}
+
+static double sum(const std::vector<double> &parts) {
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+double CompiledWorkspace::LayerMatrices::all() const {
+  return sum(mixer) + sum(feedForward) + sum(experts);
+}
+
+double CompiledWorkspace::LayerMatrices::bucket(double limit) const {
+  double bytes = 0;
+  for (const std::vector<double> *part : {&mixer, &feedForward, &experts})
+    for (double matrix : *part)
+      bytes += bytes < limit ? matrix : 0;
+  return bytes;
+}
+
+CompiledWorkspace::LayerMatrices
+CompiledWorkspace::matricesOf(const LayerKind &kind, double element) const {
+  LayerMatrices result;
+  double tp = double(plan.tp), row = element * double(model.hidden);
+  if (model.latent.keyValueRank > 0) {
+    result.mixer.assign(4, element * kind.attention *
+                               model.attentionParameters() / tp / 4);
+  } else if (kind.attention > 0) {
+    double q = row * double(model.heads * model.headDim) / tp;
+    double keys =
+        row * std::max(1.0, double(model.kvHeads) / tp) * double(model.headDim);
+    result.mixer = {q, keys, keys, q};
+  }
+  auto count = size_t(model.matrices());
+  if (auto width = double(kind.experts ? model.sharedFfn : kind.ffn); width > 0)
+    result.feedForward.assign(count, row * width / tp);
+  if (kind.experts)
+    result.experts.assign(count, element * model.expertParameters() /
+                                     double(plan.ep * plan.expertTensor()) /
+                                     double(count));
+  return result;
+}
+
+double CompiledWorkspace::scattering(int64_t rank, double live, double logits,
+                                     bool last, bool first) const {
+  bool frees = live <= ofOne(rank);
+  double data = double(plan.dp * plan.cp);
+  double expertData =
+      data * double(plan.tp) / double(plan.ep * plan.expertTensor());
+  auto limit = double(plan.bucketBytes);
+  ScatteredGradients dense(limit, data), experts(limit, expertData);
+  double positions = bytes[1] * double(model.positions * model.hidden);
+  // Of a split backward it is W that makes them, and what B left is gone last.
+  auto left = double(activations.ofWeightGradients(firstStage()));
+  double gone = 0, most = 0;
+  auto look = [&](double inside) {
+    most = std::max(most, inside + dense.live() + experts.live() - gone);
+  };
+  // The last stage goes back at once: B has given up what it alone reads.
+  if (splits && last && plan.chunks == 1)
+    gone =
+        ofOne(rank) - double(activations.ofWeightInputs(kinds.layersOf(rank)));
+  if (last) {
+    dense.make(headTable);
+    look(3 * stream);
+    dense.deal(std::vector{headTable});
+    gone += logits;
+  }
+  kinds.fromLast(rank, [&](const LayerKind &kind) {
+    LayerMatrices made = matricesOf(kind, bytes[1] * step.trained());
+    LayerMatrices read = matricesOf(kind, plan.zero == 3 ? bytes[0] : 0);
+    auto kept = double(activations.ofLayer(kind));
+    auto keptByMixer = double(activations.ofLayer(mixerOf(kind)));
+    double ahead = read.bucket(limit);
+    if (splits)
+      most = std::max(most, insideOf(kind) + read.all() + ahead);
+    else
+      look(insideOf(kind) + read.all() + ahead);
+    dense.make(sum(made.feedForward));
+    experts.make(sum(made.experts));
+    if (frees)
+      gone += kept - keptByMixer;
+    look(splits ? 0 : insideOf(mixerOf(kind)) + sum(read.mixer) + ahead);
+    dense.make(sum(made.mixer));
+    if (frees)
+      gone += keptByMixer;
+    look(splits ? 0 : 3 * stream + ahead);
+    dense.deal(made.mixer);
+    dense.deal(made.feedForward);
+    experts.deal(made.experts);
+  });
+  if (first) { // Its own bucket, beside the two before it.
+    dense.make(positions);
+    dense.deal(std::vector{positions});
+    look((splits ? -left : 2 * stream) + embedding * (1 + 1 / data));
+  }
+  return most;
 }
 
 double CompiledWorkspace::insideOf(const LayerKind &kind) const {

@@ -37,6 +37,10 @@ private:
   /// A weight's gradient is whole before it is scattered. What is not scattered
   /// is added where it is kept.
   bool makesWhole() const { return plan.zero >= 2; }
+  /// Whether scattering() tells what the backward pass of such layers needs.
+  bool walks() const {
+    return makesWhole() && !hasEncoder() && !kinds.hasStateSpace();
+  }
   bool hasEncoder() const { return LayerKinds(model).encoderLayers() > 0; }
   /// Beside that: gradients that are being scattered. Of a split backward it
   /// is W that makes it, when what B left is gone.
@@ -44,6 +48,22 @@ private:
   /// Of layers' gradients, what their scattering works in, beside the shards
   /// that they are summed into.
   double waiting(const RankParameters &held) const;
+  /// Where gradients are scattered in every microbatch, of layers of attention
+  /// and MLPs: layer by layer from the last one, whose residuals go as
+  /// gradients come if `live` is what one microbatch keeps.
+  double scattering(int64_t rank, double live, double logits, bool last,
+                    bool first) const;
+  /// Of a layer's matrices on a rank, in the order in which their gradients
+  /// are dealt, the bytes of their elements.
+  struct LayerMatrices {
+    std::vector<double> mixer, feedForward, experts;
+
+    double all() const;
+    /// Of those that are gathered together, which go on until there are `limit`
+    /// bytes, those of one layer.
+    double bucket(double limit) const;
+  };
+  LayerMatrices matricesOf(const LayerKind &kind, double element) const;
   /// What one microbatch keeps on a rank.
   double ofOne(int64_t rank) const;
   double shardOf(double parameters) const;
@@ -103,6 +123,7 @@ private:
   double transfers(const PipelineShape &shape, int64_t rank) const;
 
   const ModelShape &model;
+  const StepShape &step;
   const ParallelPlan &plan;
   const ActivationBytes &activations;
   const KindsOfRanks &kinds;

@@ -47,6 +47,9 @@ ScheduleOrders::find(const std::string &schedule,
   order->toBackward = copies(ResidualLife::ForwardToBackward);
   order->toWeight = copies(ResidualLife::ForwardToWeight);
   order->afterBackward = copies(ResidualLife::BackwardToWeight);
+  order->frames = assignSlots(order->schedule, ResidualLife::ForwardToWeight,
+                              SlotScope::Rank)
+                      .counts;
   kept = std::move(order);
   return kept.get();
 }

@@ -30,6 +30,9 @@ struct ScheduleOrder {
   /// Copies of residuals of (rank, chunk), by how long they live: counts of
   /// ResidualSlots.h, [rank * chunks + chunk].
   std::vector<int64_t> toBackward, toWeight, afterBackward;
+  /// Those that would do for all of a rank's chunks together, of what lives to
+  /// W; at the same places.
+  std::vector<int64_t> frames;
 };
 
 /// Whether a schedule's times and bytes are computed without writing it down:

@@ -127,21 +127,44 @@ static int64_t roomOfSplit(const StageCosts &stages, int64_t rank) {
   return bytes * std::min(ahead, shape.microbatches);
 }
 
+/// Of a rank, what lives to W: copies of each chunk's, or frames that hold any
+/// chunk's with several copies, and copies of what they do not hold
+/// (exec-count-copies).
+static int64_t heldToWeight(const StageCosts &stages,
+                            const ScheduleOrder &order, int64_t rank) {
+  int64_t chunks = stages.schedule.shape.chunks, first = rank * chunks;
+  auto bytesWith = [&](int64_t frame) {
+    int64_t bytes = order.frames[size_t(first)] * frame;
+    for (auto at = size_t(first); at < size_t(first + chunks); ++at) {
+      int64_t copies = order.toWeight[at], own = stages.split[at].toWeight;
+      bytes += copies * (copies > 1 ? std::max<int64_t>(0, own - frame) : own);
+    }
+    return bytes;
+  };
+  int64_t least = bytesWith(0);
+  for (auto at = size_t(first); at < size_t(first + chunks); ++at)
+    if (order.toWeight[at] > 1)
+      least = std::min(least, bytesWith(stages.split[at].toWeight));
+  return least;
+}
+
 /// What programs hold of a split backward: as many copies of each kind of
 /// residuals as its fragments keep.
 static std::vector<int64_t> copiesOf(const StageCosts &stages,
                                      const ScheduleOrder &order) {
   const PipelineShape &shape = stages.schedule.shape;
-  std::vector<int64_t> ranks(size_t(shape.ranks), 0);
-  for (int64_t rank = 0; rank < shape.ranks; ++rank)
+  std::vector<int64_t> ranks;
+  for (int64_t rank = 0; rank < shape.ranks; ++rank) {
+    int64_t bytes = heldToWeight(stages, order, rank);
     for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
       auto at = size_t(rank * shape.chunks + chunk);
       const StageCosts::SplitBytes &split = stages.split[at];
       int64_t all = stages.schedule.cost(rank, chunk).memory;
-      ranks[size_t(rank)] += order.toBackward[at] * (all - split.toWeight) +
-                             order.toWeight[at] * split.toWeight +
-                             order.afterBackward[at] * split.afterBackward;
+      bytes += order.toBackward[at] * (all - split.toWeight) +
+               order.afterBackward[at] * split.afterBackward;
     }
+    ranks.push_back(bytes);
+  }
   return ranks;
 }
 
