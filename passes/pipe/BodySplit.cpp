@@ -50,6 +50,33 @@ static bool isCopied(Operation *op) {
              xf::RelativeBucketsOp, dist::OffsetOp>(op);
 }
 
+/// Notes what has to be kept where a late op takes `value`.
+static void keep(Value value, const llvm::DenseSet<Operation *> &late,
+                 llvm::SetVector<Value> &kept) {
+  Operation *op = value.getDefiningOp();
+  if (op && late.contains(op))
+    return;
+  if (!op || !isCopied(op))
+    kept.insert(value);
+  else
+    for (Value source : op->getOperands())
+      keep(source, late, kept);
+}
+
+static int64_t bytesOf(ValueRange values) {
+  int64_t bytes = 0;
+  for (Value value : values)
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      bytes += type.getNumElements() *
+               static_cast<int64_t>(type.getElementTypeBitWidth()) / 8;
+  return bytes;
+}
+
+/// By more than a factor or a row's statistics.
+static bool isLarger(int64_t bytes, int64_t than) {
+  return bytes - than > than / 16;
+}
+
 /// Ops that early results, or effects that are no accumulations, need.
 static llvm::DenseSet<Operation *> findNeeded(func::FuncOp function,
                                               ArrayRef<bool> mayBeLate) {
@@ -85,29 +112,34 @@ BodySplit hocket::pipe::splitBody(func::FuncOp function,
                   late.contains(operand.getDefiningOp());
          })))
       late.insert(&op);
-  // 2. What only these need.
+  // What late ops take is kept for them.
+  auto take = [&](Operation &op, llvm::SetVector<Value> &kept) {
+    for (Value operand : op.getOperands())
+      keep(operand, late, kept);
+  };
+  // 2. What only these need, unless it takes more than it makes.
+  llvm::SetVector<Value> kept;
+  for (Operation &op : body.without_terminator())
+    if (late.contains(&op))
+      take(op, kept);
   for (Operation &op : llvm::reverse(body.without_terminator()))
     if (!needed.contains(&op) && !op.use_empty() && !isInputWork(&op) &&
         llvm::all_of(op.getUsers(),
-                     [&](Operation *user) { return late.contains(user); }))
+                     [&](Operation *user) { return late.contains(user); })) {
+      llvm::SetVector<Value> with = kept;
+      take(op, with);
+      ArrayRef<Value> more = with.getArrayRef().drop_front(kept.size());
+      if (!isCopied(&op) && isLarger(bytesOf(more), bytesOf(op.getResults())))
+        continue;
       late.insert(&op);
+      kept = std::move(with);
+    }
   // 3. In order, and what they take.
   BodySplit split;
-  auto take = [&](Value operand, auto &&self) -> void {
-    Operation *op = operand.getDefiningOp();
-    if (op && late.contains(op))
-      return;
-    if (!op || !isCopied(op))
-      split.kept.insert(operand);
-    else
-      for (Value source : op->getOperands())
-        self(source, self);
-  };
   for (Operation &op : body.without_terminator())
     if (late.contains(&op)) {
       split.late.insert(&op);
-      for (Value operand : op.getOperands())
-        take(operand, take);
+      take(op, split.kept);
     }
   return split;
 }

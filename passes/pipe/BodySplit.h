@@ -11,7 +11,8 @@
 ///
 /// What is late: a weight gradient of a GEMM or a table (or a call of
 /// a late part) that no early result needs, what depends on one, and cheap ops
-/// that only these need. Everything else is early, bias and norm gradients too:
+/// that only these need and for which no more has to be kept than they make.
+/// Everything else is early, bias and norm gradients too:
 /// they cost little, and come of values that need not be kept for them.
 ///
 //===----------------------------------------------------------------------===//

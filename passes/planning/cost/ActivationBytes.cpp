@@ -281,9 +281,7 @@ double ActivationBytes::inputsOf(RecomputeModules modules,
   double elements = 0, bytes = 0;
   // What a norm behind a block makes is added and gone.
   if (modules.has(RecomputeModule::LayerNorm) && model.inputNorms) {
-    double norms = hasTwoBranches(kind) && model.oneNorm && !kind.experts
-                       ? 1
-                       : blocksOf(kind);
+    double norms = kind.experts ? blocksOf(kind) : normsOf(kind);
     bytes +=
         (kind.experts ? (norms - 1) * input() + element : norms * input()) *
         whole * double(model.hidden);
@@ -332,26 +330,35 @@ int64_t ActivationBytes::ofLayer(const LayerKind &kind) const {
 int64_t ActivationBytes::ofWeightInputs(std::span<const int64_t> layers) const {
   if (plan.recompute == Recompute::Full || isFrozen())
     return 0;
-  return weightInputs(layers) - ofInputsAgain(layers) + ofGates(layers);
+  return weightInputs(layers) - ofInputsAgain(layers) + ofPlacesLent(layers);
 }
 
-/// Of a gated MLP two gradients are left for W, and what came into it has room
-/// for one of them. The other takes the place of the gate.
-int64_t ActivationBytes::ofGates(std::span<const int64_t> layers) const {
-  if (!model.gated || plan.recompute == Recompute::Full)
+/// What is kept to W in place of what B would leave for it. Of an MLP's first
+/// GEMMs: with a gate there are two gradients, one of which stands in the place
+/// of what B was given; and with the activation again the second GEMM's input
+/// does. A norm that is made again is made in W, of its input.
+int64_t ActivationBytes::ofPlacesLent(std::span<const int64_t> layers) const {
+  if (plan.recompute == Recompute::Full)
     return 0;
   bool isSelective = plan.recompute == Recompute::Selective;
-  auto isAgain = [&](RecomputeModule module) {
-    return isSelective && again.has(module);
+  auto isAgain = [&](RecomputeModules modules) {
+    return isSelective && again.intersects(modules);
   };
+  double ofGate = model.gated ? 1 : 0;
+  auto lent = [&](RecomputeModule gemm, RecomputeModules activation) {
+    return isAgain({gemm}) ? 0 : ofGate + (isAgain(activation) ? 1 : 0);
+  };
+  using enum RecomputeModule;
   return std::llround(
       element * sumOf(layers, [&](const LayerKind &kind) {
-        double wide = 0;
-        if (!isAgain(kind.experts ? RecomputeModule::SharedExperts
-                                  : RecomputeModule::Mlp))
-          wide += step.shareOf(kind) * tokens * denseWidth(kind) / tp;
-        if (kind.experts && !isAgain(RecomputeModule::Moe))
-          wide += held * double(model.expertFfn) / expertTp;
+        double wide = step.shareOf(kind) * tokens * denseWidth(kind) / tp *
+                      lent(kind.experts ? SharedExperts : Mlp, {Activation});
+        if (kind.experts)
+          wide += held * double(model.expertFfn) / expertTp *
+                  lent(Moe, {Activation, MoeActivation});
+        if (isAgain({LayerNorm}) && model.inputNorms)
+          wide +=
+              step.shareOf(kind) * normsOf(kind) * whole * double(model.hidden);
         return wide;
       }));
 }
@@ -376,7 +383,7 @@ int64_t ActivationBytes::weightInputs(std::span<const int64_t> layers) const {
 double ActivationBytes::weightInputsOf(const LayerKind &kind) const {
   double q = double(model.heads * model.headDim) / tp;
   double inner = double(model.stateSpace.inner()) / tp;
-  double norms = model.oneNorm && hasTwoBranches(kind) ? 1 : blocksOf(kind);
+  double norms = normsOf(kind);
   double blocks = kind.attention + (kind.crosses ? 1 : 0);
   double mixers = blocks * (tokens * q) + kind.stateSpace * (tokens * inner);
   double own = norms * whole * double(model.hidden) + mixers;
@@ -402,7 +409,7 @@ ActivationBytes::ofWeightGradients(std::span<const int64_t> layers) const {
   // What the backward pass made again lives as long.
   if (plan.recompute == Recompute::Full)
     sum += double(weightInputs(layers));
-  return std::llround(sum) + ofInputsAgain(layers) - ofGates(layers);
+  return std::llround(sum) + ofInputsAgain(layers) - ofPlacesLent(layers);
 }
 
 double ActivationBytes::weightGradientsOf(const LayerKind &kind) const {

@@ -103,7 +103,7 @@ private:
   }
   double inputsOf(RecomputeModules modules, const LayerKind &kind) const;
   double firstGemmsAgain(const LayerKind &kind) const;
-  int64_t ofGates(std::span<const int64_t> layers) const;
+  int64_t ofPlacesLent(std::span<const int64_t> layers) const;
   int64_t ofInputsAgain(std::span<const int64_t> layers) const;
   double choice() const;
   double input() const;
@@ -134,6 +134,9 @@ private:
   }
   static bool hasTwoBranches(const LayerKind &kind) {
     return kind.attention + kind.stateSpace > 0 && kind.hasFeedForward();
+  }
+  double normsOf(const LayerKind &kind) const {
+    return model.oneNorm && hasTwoBranches(kind) ? 1 : blocksOf(kind);
   }
   /// Of the MLP that all tokens go through.
   double denseWidth(const LayerKind &kind) const {
