@@ -102,6 +102,7 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   model.headNorms = from.qk_norm();
   model.parallelBranches = from.branches() != spec::Model::SEQUENTIAL;
   model.oneNorm = hasOneNorm(from);
+  model.mlpBiases = from.mlp_bias();
   model.cappedLogits = from.has_logit_softcap();
   if (from.has_moe()) {
     model.capacity = from.moe().capacity_factor();

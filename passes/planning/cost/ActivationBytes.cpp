@@ -43,7 +43,11 @@ double ActivationBytes::headsOfToken() const {
                double(latent.plainDim + latent.rotaryDim + latent.valueDim) +
            double(latent.queryRank + latent.keyValueRank);
   double q = double(model.heads * model.headDim) / tp;
-  return 2 * q + 2 * keysOfToken();
+  // Ranks that share a key head keep it of their own tokens.
+  bool areShared = compiled && plan.sequenceParallel && model.kvHeads < plan.tp;
+  double keys =
+      areShared ? double(model.kvHeads * model.headDim) / tp : keysOfToken();
+  return 2 * q + 2 * keys;
 }
 
 double ActivationBytes::keysOfToken() const {
@@ -215,6 +219,9 @@ double ActivationBytes::furtherNorms(const LayerKind &kind,
   bool headsAgain = recompute == Recompute::Selective &&
                     again.has(RecomputeModule::LayerNorm) &&
                     again.has(RecomputeModule::Pointwise);
+  // The stream behind a layer, of that before its last block.
+  if (compiled && headsAgain && model.resultNorms && model.inputNorms)
+    elements -= whole * double(model.hidden);
   // The stream between the branches is not there, nor is a second norm.
   bool isParallel = model.parallelBranches && hasTwoBranches(kind);
   if (isParallel)

@@ -199,8 +199,12 @@ CompiledWorkspace::matricesOf(const LayerKind &kind, double element) const {
     result.mixer = {q, keys, keys, q};
   }
   auto count = size_t(model.matrices());
-  if (auto width = double(kind.experts ? model.sharedFfn : kind.ffn); width > 0)
+  if (auto width = double(kind.experts ? model.sharedFfn : kind.ffn);
+      width > 0) {
     result.feedForward.assign(count, row * width / tp);
+    if (model.mlpBiases) // Behind a full bucket one begins with it.
+      result.feedForward.push_back(row);
+  }
   if (kind.experts)
     result.experts.assign(count, element * model.expertParameters() /
                                      double(plan.ep * plan.expertTensor()) /
@@ -231,14 +235,17 @@ double CompiledWorkspace::scattering(int64_t rank, double live, double logits,
     dense.make(headTable);
     look(3 * stream);
     dense.deal(std::vector{headTable});
-    gone += logits;
+    if (plan.chunks == 1) // Else another chunk may be computed meanwhile.
+      gone += logits;
   }
+  int64_t behind = 0;
+  kinds.fromLast(rank, [&](const LayerKind &) { ++behind; });
   kinds.fromLast(rank, [&](const LayerKind &kind) {
     LayerMatrices made = matricesOf(kind, bytes[1] * step.trained());
     LayerMatrices read = matricesOf(kind, plan.zero == 3 ? bytes[0] : 0);
     auto kept = double(activations.ofLayer(kind));
     auto keptByMixer = double(activations.ofLayer(mixerOf(kind)));
-    double ahead = read.bucket(limit);
+    double ahead = --behind > 0 ? read.bucket(limit) : 0;
     if (splits)
       most = std::max(most, insideOf(kind) + read.all() + ahead);
     else

@@ -187,6 +187,7 @@ struct ModelShape {
   /// Attention and the feed-forward branch stand side by side on a layer's
   /// input; and on the result of one norm of it.
   bool parallelBranches = false, oneNorm = false;
+  bool mlpBiases = false;    ///< Of an MLP's last matrix.
   bool cappedLogits = false; ///< They are bent to stay within a bound.
   /// Further tokens that are predicted (DeepSeek-V3, arXiv 2412.19437, section
   /// 2.2): each has the last of `layers` for itself, and on the last stage a

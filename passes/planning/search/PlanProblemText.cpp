@@ -100,6 +100,7 @@ std::vector<Flag> flagsOf(PlanProblem &problem) {
           {"head-norms", &model.headNorms},
           {"parallel-branches", &model.parallelBranches},
           {"one-norm", &model.oneNorm},
+          {"mlp-biases", &model.mlpBiases},
           {"capped-logits", &model.cappedLogits},
           {"input-jitter", &model.inputJitter},
           {"runs-again", &model.runsAgain},
