@@ -336,8 +336,12 @@ double CompiledWorkspace::packs(int64_t rank) const {
   double tp = double(plan.tp);
   if (plan.zero == 1) // Beside those of shards().
     return whole * (1 - 1 / tp) / double(plan.dp * plan.cp);
-  bool isPacked = plan.sequenceParallel && plan.zero == 0 && !splits;
-  return isPacked ? whole * (1 + 1 / tp) : 0;
+  if (!plan.sequenceParallel || plan.zero != 0 || splits)
+    return 0;
+  // What one bucket packs, the next but one packs into (exec-bucket-gradients).
+  double one = 4 * double(model.hidden * model.stateSpace.inner());
+  double ofBucket = std::ceil(double(plan.bucketBytes) / one) * one;
+  return std::min(whole, 2 * ofBucket) + whole / tp;
 }
 
 double CompiledWorkspace::besideScans(int64_t rank, double gradients,

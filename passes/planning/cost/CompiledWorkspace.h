@@ -102,7 +102,7 @@ private:
   /// Where layers behind a scan have given up their residuals.
   double firstScan(int64_t rank, double ofHead) const;
   /// Whole gradients of output matrices, packed for being scattered over the
-  /// tensor axis, and their shards: all of them wait until passes are done.
+  /// tensor axis, and their shards, all of which wait until passes are done.
   /// With stage 1, what they have more in the shards of data ranks.
   double packs(int64_t rank) const;
   /// Of gradients that are being scattered: there are the first layer's or,
