@@ -40,8 +40,6 @@ constexpr Constant constants[] = {
     {"software.beside_overlap", 0.01, 0.95},
     {"software.beside_host", 1, 2},
     {"software.weight_overlap", 0.01, 1},
-    {"software.node_data_overlap", 0.01, 1},
-    {"software.tensor_straggling", 0.001, 0.5},
     {"software.loss_bytes", 12, 120},
     {"software.update_bytes", 28, 200},
     {"software.quantize_bytes", 0.01, 12},

@@ -33,12 +33,7 @@ public:
     if (plan.zero == 3 && !problem.compiled)
       gradient = element;
     dense = {plan.dp * plan.cp, plan.tp};
-    const cluster::Software &software = problem.system.software();
-    bool onOneNode =
-        dense.size * dense.stride <= problem.system.devices_per_node();
-    overlap = onOneNode && software.has_node_data_overlap() && !problem.compiled
-                  ? software.node_data_overlap()
-                  : software.data_overlap();
+    overlap = problem.system.software().data_overlap();
     bool hasExperts = problem.model.experts > 0;
     int64_t holders = hasExperts ? plan.ep * plan.expertTensor() : 1;
     expert = {std::max<int64_t>(1, plan.dp * plan.cp * plan.tp / holders),

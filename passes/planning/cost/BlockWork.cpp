@@ -7,18 +7,11 @@
 #include "passes/planning/cost/BlockWork.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace hocket;
 using namespace hocket::planning;
 
-double Work::seconds() const {
-  double longer = std::max(device(), host), other = std::min(device(), host);
-  if (straggling == 0 || longer == 0)
-    return longer;
-  return longer *
-         std::pow(1 + std::pow(other / longer, 1 / straggling), straggling);
-}
+double Work::seconds() const { return std::max(device(), host); }
 
 Work &Work::operator+=(const Work &other) {
   gemms += other.gemms;
@@ -29,14 +22,12 @@ Work &Work::operator+=(const Work &other) {
   context += other.context;
   expert += other.expert;
   host += other.host;
-  straggling = std::max(straggling, other.straggling);
   return *this;
 }
 
 Work Work::operator*(double times) const {
-  return {gemms * times,  attention * times, memory * times,
-          gaps * times,   tensor * times,    context * times,
-          expert * times, host * times,      straggling};
+  return {gemms * times,  attention * times, memory * times, gaps * times,
+          tensor * times, context * times,   expert * times, host * times};
 }
 
 PassWork &PassWork::operator+=(const PassWork &other) {
@@ -63,10 +54,7 @@ BlockWork::BlockWork(const ModelShape &model, const StepShape &step,
       tokens(double(plan.microBatch) * double(step.sequence) / double(plan.cp)),
       tp(double(plan.tp)), hidden(double(model.hidden)),
       whole(plan.sequenceParallel ? tokens / tp : tokens),
-      element(step.elementBits == 32 ? 4 : 2) {
-  double straggling = times.software().tensor_straggling() * std::log2(tp);
-  work.forward.straggling = work.backward.straggling = straggling;
-}
+      element(step.elementBits == 32 ? 4 : 2) {}
 
 void BlockWork::gemm(const cluster::Gemm &gemm, double share) {
   // Programs multiply what blocks of 8 bits stand for, in 16.

@@ -21,8 +21,7 @@
 namespace hocket::planning {
 
 /// Seconds of a pass, by what they are spent on. The device's parts follow one
-/// another; the host's time runs beside them, and the longer one counts, or,
-/// with `straggling`, a norm of both.
+/// another; the host's time runs beside them, and the longer one counts.
 struct Work {
   double gemms = 0;     ///< Matrix multiplications.
   double attention = 0; ///< Scores, softmax and what they weigh.
@@ -32,9 +31,6 @@ struct Work {
   double context = 0;   ///< Of the context axis.
   double expert = 0;    ///< Of the expert axis.
   double host = 0;      ///< To launch all of it.
-  /// software.tensor_straggling of the rank's tensor group; the larger one in
-  /// sums.
-  double straggling = 0;
 
   double device() const {
     return gemms + attention + memory + gaps + tensor + context + expert;

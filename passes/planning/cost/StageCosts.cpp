@@ -81,7 +81,6 @@ PartWork planning::partWork(const CostProblem &problem,
     software.clear_weight_overlap();
     software.clear_expert_host_seconds(); // They wait for no sizes.
     software.clear_loss_bytes();
-    software.clear_tensor_straggling();
   }
   cluster::OpTimes times(system, problem.step.elementBits);
   PartWork parts;

@@ -247,25 +247,6 @@ TEST(StepCost, PublishedExpertsCostWhatIsSaid) {
   EXPECT_EQ(work().forward.host, compiled.host);
 }
 
-/// The norm of what the host and the device take: 3 and 4 are 5 in squares.
-TEST(Work, StragglingRanksWaitWhereHostAndDeviceAreAlike) {
-  Work work;
-  work.gemms = 1, work.memory = 2, work.host = 4;
-  EXPECT_EQ(work.seconds(), 4);
-  work.straggling = 0.5;
-  EXPECT_NEAR(work.seconds(), 5, 1e-12);
-  EXPECT_NEAR((work * 2).seconds(), 10, 1e-12);
-  work.host = 0;
-  EXPECT_EQ(work.seconds(), 3);
-  CostProblem problem = problemOn("a100", 8, gpt(4, 2048, 16), 64);
-  double of = problem.system.software().tensor_straggling();
-  EXPECT_GT(of, 0);
-  for (auto [plan, halvings] : {std::pair("dp=8", 0), {"dp=1,tp=8", 3}})
-    EXPECT_NEAR(
-        partWork(problem, *parsePlan(plan)).layers[0].backward.straggling,
-        of * halvings, 1e-12);
-}
-
 /// Of a layer's two sums backward only what is longer than the GEMM of the
 /// weights' gradient beside it.
 TEST(TensorParallelism, SumsRunBesideWeightsGradients) {
@@ -283,18 +264,6 @@ TEST(TensorParallelism, SumsRunBesideWeightsGradients) {
   problem.compiled = true;
   EXPECT_NEAR(partWork(problem, plan).layers[0].backward.tensor, 2 * sum,
               1e-12);
-}
-
-TEST(StepCost, GradientsOfOneNodeAreSummedBesideTheBackwardPass) {
-  CostProblem problem = problemOn("a100", 8, gpt(4, 2048, 16), 64);
-  auto data = [&](int64_t devices) {
-    problem.devices = devices;
-    ParallelPlan plan = *parsePlan("mbs=4");
-    plan.dp = devices;
-    return (*priceStep(problem, plan))[TimeItem::Data];
-  };
-  EXPECT_EQ(data(8), 0);
-  EXPECT_GT(data(16), 0);
 }
 
 TEST(Loss, MovesItsBytesOfALogit) {
