@@ -32,9 +32,20 @@ double OpTimes::vector(double flops) const {
                                            : device.peak_32bit());
 }
 
+/// Rows of 16 bits begin at multiples of 16 bytes. A rank's share of a
+/// dimension that does not divide is the whole part.
+static bool isAligned(const Gemm &gemm) {
+  for (double dim : {gemm.m, gemm.n, gemm.k})
+    if (std::fmod(std::floor(dim), 8) != 0)
+      return false;
+  return true;
+}
+
 double OpTimes::gemmAt(const Gemm &gemm, double peak) const {
   double ramp = software().gemm_ramp() * (1 / gemm.m + 1 / gemm.n + 1 / gemm.k);
   double compute = gemm.flops() * (1 + ramp) / peak;
+  if (software().has_unaligned_gemm() && !isAligned(gemm))
+    compute /= software().unaligned_gemm();
   double bytes =
       2 * gemm.count * (gemm.m * gemm.k + gemm.k * gemm.n + gemm.m * gemm.n);
   return std::max(compute, memory(bytes));

@@ -103,6 +103,7 @@ Status checkSystem(const std::string &file, const cluster::System &system) {
        {soft.beside_host(), 1, 100, "software.beside_host"},
        {soft.weight_overlap(), 0, 1, "software.weight_overlap"},
        {soft.loss_bytes(), 0, 1e3, "software.loss_bytes"},
+       {soft.unaligned_gemm(), least, 1, "software.unaligned_gemm"},
        {soft.update_bytes(), 0, 1e4, "software.update_bytes"},
        {double(soft.gradient_bytes()), 1, 8, "software.gradient_bytes"},
        {soft.quantize_bytes(), 0, 64, "software.quantize_bytes"},
@@ -116,9 +117,13 @@ Status checkSystem(const std::string &file, const cluster::System &system) {
        {system.spread().experts(), tiny, 10, "spread.experts"}});
 }
 
-/// Every earlier software is a whole one, and they are in order.
+/// Every earlier software is a whole one, and they are in order; so is that of
+/// traces.
 Status checkEarlier(const std::string &file, const cluster::System &system) {
   std::string before;
+  cluster::System traced = system;
+  traced.mutable_software()->MergeFrom(system.traced());
+  HOCKET_RETURN_IF_ERROR(checkSystem(file + ": traced", traced));
   for (const cluster::EarlierSoftware &earlier : system.earlier()) {
     if (earlier.before() <= before)
       return invalidArgument(file + ": earlier.before is '" + earlier.before() +

@@ -53,6 +53,9 @@ constexpr Constant constants[] = {
     {"node_link.start", 1e-6, 1e-4},
     {"network.efficiency", 0.05, 0.95},
     {"network.latency", 1e-6, 1e-4},
+    {"traced.loss_bytes", 12, 120},
+    {"traced.update_bytes", 12, 200},
+    {"traced.unaligned_gemm", 0.1, 1},
 };
 
 using Systems = std::vector<cluster::System>;
@@ -98,7 +101,8 @@ ChosenConstant::Place ChosenConstant::placeIn(cluster::System &system) const {
   for (cluster::EarlierSoftware &earlier : *system.mutable_earlier())
     if (!before.empty() && earlier.before() == before)
       message = earlier.mutable_software();
-  if (before.empty())
+  bool isThere = part != "traced" || system.has_traced();
+  if (before.empty() && isThere)
     message = system.GetReflection()->MutableMessage(
         &system, system.GetDescriptor()->FindFieldByName(part));
   if (!message)
@@ -130,8 +134,10 @@ StatusOr<ChosenConstant> ChosenConstant::find(const std::string &name,
       continue;
     auto [message, field] = chosen.placeIn(systems[i]);
     if (!message)
-      return invalidArgument(name + ": " + systems[i].name() +
-                             " has no software before " + chosen.before);
+      return invalidArgument(
+          name + ": " + systems[i].name() +
+          (chosen.before.empty() ? " has no software of traces"
+                                 : " has no software before " + chosen.before));
     const cluster::Software &newest = systems[i].software();
     if (!chosen.before.empty() &&
         !message->GetReflection()->HasField(*message, field))
@@ -376,7 +382,8 @@ void setSpreads(Systems &systems, FitRows &rows) {
 std::vector<std::string> planning::fittedConstants() {
   std::vector<std::string> names;
   for (const Constant &constant : constants)
-    names.emplace_back(constant.path);
+    if (!constant.path.starts_with("traced."))
+      names.emplace_back(constant.path);
   return names;
 }
 

@@ -37,7 +37,8 @@ struct FitOptions {
   int64_t rounds = 100;
 };
 
-/// Every constant that can be fitted.
+/// Every constant that can be fitted to any system: not "traced.loss_bytes" and
+/// the like, of systems that have `traced`.
 std::vector<std::string> fittedConstants();
 
 /// Rows of other systems than `starts` are left out. Refuses a constant that is

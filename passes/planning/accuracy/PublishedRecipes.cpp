@@ -221,6 +221,8 @@ cluster::System planning::systemOfRow(const ThroughputRow &row,
   auto at = [&](const char *release) {
     return cluster::systemAtRelease(system, release).software();
   };
+  if (row.recipe.traced)
+    software.MergeFrom(system.traced());
   const cluster::Software oldest = at("25");
   if (row.recipe.graphs != Graphs::OfRelease) {
     cluster::Software like =

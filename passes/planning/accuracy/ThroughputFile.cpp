@@ -29,6 +29,14 @@ Status readMeasured(RowNumbers &cells, ThroughputRow &row) {
   row.group = manyNodes ? "measured many nodes" : "measured one node";
   // Checkpointing of activations was on where models need it.
   row.plan.recompute = manyNodes ? Recompute::Full : Recompute::None;
+  // What the simulator that made the rows of one node has, of GPT-2's tokens
+  // and without padding or ties (VIA-Research/vTrain, src/config.py and
+  // predictor.py).
+  if (!manyNodes) {
+    row.recipe.traced = true;
+    row.problem.model.vocab = 50257;
+    row.problem.model.tied = false;
+  }
   return cells.status();
 }
 

@@ -66,6 +66,7 @@ struct RowRecipe {
   bool attention8 = false;        ///< Attention multiplies in 8 bits.
   bool tensorApart = false; ///< No collective of the tensor axis beside GEMMs.
   bool dataApart = false;   ///< Of the data axis, none beside passes.
+  bool traced = false;      ///< Not measured as a whole (System.traced).
 };
 
 struct ThroughputRow {

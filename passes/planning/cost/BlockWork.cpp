@@ -13,6 +13,11 @@ using namespace hocket::planning;
 
 double Work::seconds() const { return std::max(device(), host); }
 
+void Work::waitForHost() {
+  gaps += std::max(0.0, host - (device() - tensor));
+  host = 0;
+}
+
 Work &Work::operator+=(const Work &other) {
   gemms += other.gemms;
   attention += other.attention;

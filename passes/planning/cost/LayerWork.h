@@ -36,6 +36,9 @@ struct Work {
     return gemms + attention + memory + gaps + tensor + context + expert;
   }
   double seconds() const;
+  /// Of a part that was timed by itself (software.parts_apart): where the host
+  /// takes longer than the device's kernels, kernels wait for it.
+  void waitForHost();
 
   Work &operator+=(const Work &other);
   Work operator*(double times) const;

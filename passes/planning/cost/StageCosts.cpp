@@ -69,6 +69,12 @@ struct StageBytes {
 
 } // namespace
 
+/// As a trace of one device times a layer, the embedding or the head.
+static void timeApart(PassWork &part) {
+  for (Work *work : {&part.forward, &part.backward, &part.again})
+    work->waitForHost();
+}
+
 PartWork planning::partWork(const CostProblem &problem,
                             const ParallelPlan &plan) {
   const ModelShape &model = problem.model;
@@ -109,6 +115,12 @@ PartWork planning::partWork(const CostProblem &problem,
   PassWork further = predictionWork(model, problem.step, plan, times);
   further += parts.output;
   parts.output += further * double(model.predicted);
+  if (times.software().parts_apart() && !problem.compiled) {
+    for (PassWork &layer : parts.layers)
+      timeApart(layer);
+    timeApart(parts.input);
+    timeApart(parts.output);
+  }
   return parts;
 }
 

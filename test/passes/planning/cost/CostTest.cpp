@@ -11,6 +11,7 @@
 #include "test/passes/planning/cost/CostProblems.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -482,6 +483,15 @@ TEST(Systems, AllShippedAreSound) {
     ASSERT_TRUE(system.ok()) << system.status().message();
     EXPECT_EQ(system->name(), name);
   }
+}
+
+TEST(Systems, SoftwareOfTracesIsChecked) {
+  std::string text;
+  cluster::System a100 = *cluster::systemNamed("a100");
+  a100.mutable_traced()->set_unaligned_gemm(2);
+  google::protobuf::TextFormat::PrintToString(a100, &text);
+  EXPECT_THAT(cluster::parseSystem("s", text).status().message(),
+              HasSubstr("s: traced: software.unaligned_gemm is 2"));
 }
 
 /// Older software is what it says over the newest, up to its release.

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 namespace hocket::planning {
 namespace {
@@ -245,6 +246,51 @@ TEST(StepCost, PublishedExpertsCostWhatIsSaid) {
   soft.set_expert_host_seconds(1);
   EXPECT_EQ(work().forward.device(), compiled.device());
   EXPECT_EQ(work().forward.host, compiled.host);
+}
+
+/// A part that is timed by itself takes what the host or the device takes
+/// longer, and its sums; together with another, the host may catch up.
+TEST(Work, PartsTimedApartMakeUpForNothing) {
+  Work busy, waiting;
+  busy.gemms = 5, busy.host = 2, busy.tensor = 1;
+  waiting.gemms = 1, waiting.host = 3, waiting.tensor = 1;
+  Work both = busy;
+  both += waiting;
+  EXPECT_EQ(both.seconds(), 8);
+  busy.waitForHost(), waiting.waitForHost();
+  EXPECT_EQ(busy.seconds(), 6);
+  EXPECT_EQ(waiting.seconds(), 4);
+  busy += waiting;
+  EXPECT_EQ(busy.seconds(), 10);
+}
+
+/// Of published systems alone, in every part.
+TEST(StepCost, TracesTimePartsApart) {
+  CostProblem problem = problemOn("a100", 8, gpt(4, 2048, 16), 64);
+  ParallelPlan plan = *parsePlan("dp=1,tp=8,mbs=1");
+  auto hosts = [&] {
+    PartWork parts = partWork(problem, plan);
+    return std::tuple(parts.layers[0].forward.host, parts.input.backward.host,
+                      parts.output.forward.host);
+  };
+  auto [layer, input, output] = hosts();
+  EXPECT_GT(std::min({layer, input, output}), 0);
+  problem.system.mutable_software()->set_parts_apart(true);
+  EXPECT_EQ(hosts(), std::tuple(0.0, 0.0, 0.0));
+  problem.compiled = true;
+  EXPECT_GT(std::get<0>(hosts()), 0);
+}
+
+/// GPT-2's 50257 tokens are slower than those of two ranks, 25128.
+TEST(OpTimes, UnalignedGemmsReachLess) {
+  cluster::System system = *cluster::systemNamed("a100");
+  auto seconds = [&](double columns) {
+    return cluster::OpTimes(system, 16).gemm({8192, columns, 4096});
+  };
+  double odd = seconds(50257), even = seconds(50257.0 / 2);
+  system.mutable_software()->set_unaligned_gemm(0.25);
+  EXPECT_NEAR(seconds(50257) / odd, 4, 1e-9);
+  EXPECT_EQ(seconds(50257.0 / 2), even);
 }
 
 /// Of a layer's two sums backward only what is longer than the GEMM of the
