@@ -8,6 +8,7 @@
 
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
@@ -108,26 +109,44 @@ static Error runLld(llvm::ArrayRef<const char *> arguments) {
   return Error::success();
 }
 
+/// One file of all objects: a program has hundreds, and a file system takes
+/// longer to make as many files than lld to link them.
+static Error writeObjects(llvm::ArrayRef<std::string> objects,
+                          TemporaryFile &file) {
+  std::vector<llvm::NewArchiveMember> members;
+  for (const std::string &object : objects)
+    members.emplace_back(llvm::MemoryBufferRef(object, "kernel.o"));
+  auto archive = llvm::writeArchiveToBuffer(
+      members, llvm::SymtabWritingMode::NoSymtab, llvm::object::Archive::K_GNU,
+      /*Deterministic=*/true, /*Thin=*/false);
+  if (!archive)
+    return archive.takeError();
+  if (Error error = file.create("a"))
+    return error;
+  return file.write((*archive)->getBuffer());
+}
+
 Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects,
                                  bool isWhole) {
-  std::vector<TemporaryFile> inputs(objects.size());
-  TemporaryFile output;
+  TemporaryFile input, output;
   if (Error error = output.create("so"))
     return error;
-  std::vector<const char *> arguments = {
-      "ld.lld",           "-shared",     "--build-id=none",
-      "--hash-style=gnu", "-s",          "-z",
-      "noexecstack",      "--threads=1", "-o",
-      output.path.c_str()};
+  if (Error error = writeObjects(objects, input))
+    return error;
+  std::vector<const char *> arguments = {"ld.lld",
+                                         "-shared",
+                                         "--build-id=none",
+                                         "--hash-style=gnu",
+                                         "-s",
+                                         "-z",
+                                         "noexecstack",
+                                         "--threads=1",
+                                         "-o",
+                                         output.path.c_str(),
+                                         "--whole-archive",
+                                         input.path.c_str()};
   if (isWhole)
     arguments.push_back("--no-undefined");
-  for (size_t i = 0; i < objects.size(); ++i) {
-    if (Error error = inputs[i].create("o"))
-      return error;
-    if (Error error = inputs[i].write(objects[i]))
-      return error;
-    arguments.push_back(inputs[i].path.c_str());
-  }
   if (Error error = runLld(arguments))
     return error;
   return output.read();

@@ -175,7 +175,7 @@ TEST_F(Code, WhatCannotBeLinked) {
   EXPECT_EQ(problem({f}, /*isWhole=*/false), "none");
   EXPECT_THAT(problem({f, g, f}), HasSubstr("duplicate symbol: f"));
   EXPECT_THAT(problem({f.substr(0, 100)}), HasSubstr("lld cannot link"));
-  EXPECT_THAT(problem({"no object"}), HasSubstr("unknown directive"));
+  EXPECT_THAT(problem({"no object"}), HasSubstr("not an ELF file"));
   EXPECT_EQ(problem({f, g}), "none");
 }
 
