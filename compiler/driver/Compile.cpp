@@ -38,6 +38,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -483,13 +484,20 @@ private:
     (*module)->print(stream, OpPrintingFlags().enableDebugInfo(true, false));
   }
 
+  /// On one core threads of passes only wait for each other.
+  static MLIRContext::Threading threading() {
+    return llvm::hardware_concurrency().compute_thread_count() > 1
+               ? MLIRContext::Threading::ENABLED
+               : MLIRContext::Threading::DISABLED;
+  }
+
   const CompileRequest &request;
   bool isTargetAsked; ///< or its default
   PhaseDumper dumper;
   const std::optional<spec::LoadedSpec> given;
   std::optional<spec::LoadedSpec> loaded; ///< absent: the module has none
   std::optional<CompileResult> rerun;     ///< steps that have room for all rows
-  MLIRContext context;
+  MLIRContext context{threading()};
   OwningOpRef<ModuleOp> module;
   PipelineOptions options;
   int64_t budget = 0;             ///< of memory_bytes; 0: none
