@@ -10,7 +10,12 @@
 #include "base/File.h"
 #include "base/Format.h"
 #include "base/Sha256.h"
+#include "base/TemporaryName.h"
 
+#include <cerrno>
+#include <fcntl.h>
+#include <mutex>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +24,7 @@ using namespace hocket;
 /// Before the digest of the result and the result.
 static constexpr std::string_view magic = "HOCKETKEPT1\n";
 static constexpr size_t digestBytes = std::tuple_size<Sha256::Digest>();
+static constexpr std::string_view temporaryEnding = ".partial";
 /// Of a file; more is not what was written.
 static constexpr uint64_t mostCacheBytes = uint64_t(1) << 30;
 
@@ -63,10 +69,49 @@ std::optional<std::string> ResultCache::find(const std::string &key) const {
   return result;
 }
 
+/// Removes what processes that died have left in a folder; once is enough.
+static void tidyOnce(const std::string &folder) {
+  static std::mutex mutex;
+  static std::set<std::string> tidied;
+  std::lock_guard lock(mutex);
+  if (tidied.insert(folder).second)
+    removeAbandoned(folder + "/any", temporaryEnding);
+}
+
+static bool writeAll(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t put = ::write(file, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return false;
+    bytes.remove_prefix(size_t(put));
+  }
+  return true;
+}
+
+/// The disk is not waited for, as AtomicFile does: a file that did not get
+/// there whole before the power failed is damaged, and its result is found out
+/// again.
 Status ResultCache::store(const std::string &key,
                           const std::string &result) const {
+  tidyOnce(path);
   Sha256::Digest digest = Sha256::of(result);
-  std::string bytes(magic);
-  bytes.append(digest.begin(), digest.end());
-  return writeFileAtomically(fileOf(key), bytes + result);
+  std::string head(magic);
+  head.append(digest.begin(), digest.end());
+  std::string file = fileOf(key),
+              temporary = temporaryName(file, temporaryEnding);
+  int opened =
+      ::open(temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (opened < 0)
+    return fileError(temporary, "create", errno);
+  bool isWritten = holdTemporary(opened) && writeAll(opened, head) &&
+                   writeAll(opened, result) &&
+                   ::rename(temporary.c_str(), file.c_str()) == 0;
+  int reason = errno;
+  ::close(opened);
+  if (isWritten)
+    return okStatus();
+  ::unlink(temporary.c_str());
+  return fileError(file, "write", reason);
 }

@@ -10,6 +10,7 @@
 #include "base/Format.h"
 #include "base/json/JsonLines.h"
 #include "compiler/driver/Compile.h"
+#include "compiler/targets/cpu/KernelObjects.h"
 #include "compiler/tools/EmitCuda.h"
 #include "compiler/tools/MachineCode.h"
 #include "compiler/tools/SpecOptions.h"
@@ -382,6 +383,8 @@ Status run(CompileArguments &arguments) {
   HOCKET_RETURN_IF_ERROR(target == "cuda"
                              ? checkArchitectures(request.architectures)
                              : chooseInstructionSets(request.architectures));
+  if (target != "cuda")
+    request.kernelObjects = cpu::KernelObjects::kept();
   Outcome outcome;
   HOCKET_RETURN_IF_ERROR(choose(arguments, outcome));
   if (outcome.plan && outcome.plan->compiled) {

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Compile.h"
+#include "compiler/targets/cpu/KernelObjects.h"
 #include "compiler/tools/CheckpointCommand.h"
 #include "compiler/tools/CompileCommand.h"
 #include "compiler/tools/DataNeighborsCommand.h"
@@ -80,6 +81,7 @@ static ProgramResolver compilingResolver(Asks asks) {
     request.spec = *options;
     request.entries.train = asks == Asks::Training;
     request.entries.generate = request.anyEntries = asks == Asks::Writing;
+    request.kernelObjects = cpu::KernelObjects::kept();
     HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(request));
     (void)noteNativeCode(result.program);
     return std::move(result.program);
@@ -103,6 +105,7 @@ compileEmbedder(const EmbedderRequest &embedder) {
       "training.micro_batch_size=" + std::to_string(embedder.rows)};
   request.entries.train = false;
   request.entries.embed = true;
+  request.kernelObjects = cpu::KernelObjects::kept();
   HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(request));
   (void)noteNativeCode(result.program);
   return std::move(result.program);
@@ -112,6 +115,7 @@ static StatusOr<program::Program>
 compileForCalibration(const std::string &path) {
   CompileRequest request;
   request.input = path;
+  request.kernelObjects = cpu::KernelObjects::kept();
   HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(request));
   return std::move(result.program);
 }

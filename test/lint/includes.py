@@ -118,7 +118,15 @@ ALLOWED = {
         "base",
         "runtime/cluster",
     ],
-    "compiler/targets": ["base/AxisKind", "passes", "dialects", "runtime/program", "kernels"],
+    "compiler/targets": [
+        "base/AxisKind",
+        "base/ResultCache",
+        "base/Sha256",
+        "passes",
+        "dialects",
+        "runtime/program",
+        "kernels",
+    ],
     "compiler/tools": [
         "compiler",
         "frontends",

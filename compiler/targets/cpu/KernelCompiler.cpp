@@ -50,9 +50,7 @@ struct Part {
 class PartCompiler {
 public:
   explicit PartCompiler(const CpuOptions &options)
-      : options(options), context(MLIRContext::Threading::DISABLED) {
-    loadCodegenDialects(context);
-  }
+      : options(options), context(MLIRContext::Threading::DISABLED) {}
 
   void compile(Part &part) {
     std::string kernel;
@@ -98,6 +96,8 @@ private:
 } // namespace
 
 llvm::Error PartCompiler::generate(Part &part) {
+  if (machines.empty()) // Where all objects are kept, none is needed.
+    loadCodegenDialects(context);
   auto machine = machineOf(part.isa);
   if (!machine)
     return machine.takeError();

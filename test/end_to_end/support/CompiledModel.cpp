@@ -15,6 +15,7 @@
 #include "runtime/train/step/StepHost.h"
 #include "runtime/train/values/Initialize.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -23,7 +24,10 @@ using namespace hocket;
 using namespace hocket::test;
 
 void hocket::test::shareKernels(CompileRequest &request) {
-  static auto kernels = std::make_shared<cpu::KernelObjects>();
+  // A run of all tests has a folder for what its programs compile.
+  static const auto kernels = std::getenv("HOCKET_CACHE")
+                                  ? cpu::KernelObjects::kept()
+                                  : std::make_shared<cpu::KernelObjects>();
   request.architectures = {hal::bestVariant(*hal::chooseIsa())};
   request.kernelObjects = kernels;
 }

@@ -27,7 +27,7 @@ struct CompileRequest;
 namespace hocket::test {
 
 /// Kernels for this machine's processor alone, and those that an earlier
-/// program of this process had, from there.
+/// program of this process, or of this run of tests, had, from there.
 void shareKernels(CompileRequest &request);
 
 struct CompileChoice {

@@ -23,8 +23,10 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace hocket::test {
 namespace {
@@ -75,6 +77,11 @@ std::string manyKernels(int count) {
   return text;
 }
 
+size_t filesIn(const std::string &folder) {
+  return size_t(std::distance(std::filesystem::directory_iterator(folder),
+                              std::filesystem::directory_iterator()));
+}
+
 TEST_F(Code, SameModuleSameBytesOnAnyThreads) {
   std::string text = manyKernels(30);
   cpu::CpuOptions options;
@@ -105,6 +112,55 @@ TEST_F(Code, KeptObjectsGiveTheSameBytes) {
   EXPECT_EQ(objects.size(), 10u);
   for (size_t i = 0; i < plain.variants.size(); ++i)
     EXPECT_EQ(plain.variants[i].image, compiled.variants[i].image);
+}
+
+/// As another process does that has the same folder.
+TEST_F(Code, ObjectsKeptInAFolderGiveTheSameBytes) {
+  ASSERT_TRUE(compile(manyKernels(3))) << said;
+  cpu::CompiledKernels plain = compiled;
+  std::string folder =
+      testing::TempDir() + "/kernel-objects-" + std::to_string(::getpid());
+  auto compileBy = [&](const std::string &identity) {
+    cpu::KernelObjects objects(*ResultCache::open(folder), identity);
+    size_t before = filesIn(folder);
+    cpu::CpuOptions options;
+    options.objects = &objects;
+    EXPECT_TRUE(compile(manyKernels(3), options)) << said;
+    EXPECT_EQ(objects.size(), 6u);
+    for (size_t i = 0; i < plain.variants.size(); ++i)
+      EXPECT_EQ(plain.variants[i].image, compiled.variants[i].image);
+    return filesIn(folder) - before;
+  };
+  EXPECT_EQ(compileBy("one compiler"), 6u);
+  EXPECT_EQ(compileBy("one compiler"), 0u);
+  EXPECT_EQ(compileBy("another"), 6u);
+  // What is damaged is compiled again, and kept again.
+  for (const auto &file : std::filesystem::directory_iterator(folder))
+    std::filesystem::resize_file(file, file.file_size() - 1);
+  EXPECT_EQ(compileBy("one compiler"), 0u);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(KernelObjects, AreFoundByAllThatTheyDependOn) {
+  std::string folder =
+      testing::TempDir() + "/kernel-objects-" + std::to_string(::getpid());
+  auto cache = *ResultCache::open(folder);
+  cpu::KernelObjects(cache, "one").keep("x86-64-v3", "kernel", "object");
+  auto find = [&](const char *identity, const char *isa, const char *kernel) {
+    return cpu::KernelObjects(cache, identity).find(isa, kernel);
+  };
+  EXPECT_EQ(find("one", "x86-64-v3", "kernel"), "object");
+  EXPECT_FALSE(find("two", "x86-64-v3", "kernel"));
+  EXPECT_FALSE(find("one", "x86-64-v4", "kernel"));
+  EXPECT_FALSE(find("one", "x86-64-v3", "kernels"));
+  std::filesystem::remove_all(folder);
+}
+
+/// As `readelf --notes` and this program's linker have it.
+TEST(KernelObjects, CompilersAreToldApartByTheirBuildIds) {
+  std::string identity = cpu::compilerIdentity();
+  EXPECT_THAT(identity, testing::MatchesRegex("([0-9a-f]{16,} ){3,}"));
+  EXPECT_EQ(identity, cpu::compilerIdentity());
 }
 
 TEST_F(Code, LeavesTheModuleAsItIs) {
