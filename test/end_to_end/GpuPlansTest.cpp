@@ -42,19 +42,6 @@ protected:
   /// The second is of weights and moments that the first has changed.
   static constexpr uint64_t fewSteps = 2;
 
-  /// What one rank of the cpu target does; found out once.
-  const Outcome &onCpu(const ModelRow &model, int64_t microbatches) {
-    static std::map<std::pair<std::string, int64_t>, Outcome> known;
-    auto [entry, isNew] = known.try_emplace(
-        {std::string(model.fields) + model.data, microbatches});
-    if (isNew) {
-      train(compile(model, {"One", "", microbatches}, precision), fewSteps,
-            "cpu");
-      entry->second = outcomeOf("cpu", fewSteps);
-    }
-    return entry->second;
-  }
-
   /// In orders of `seed`, which each run begins anew.
   Outcome onGpus(const SharedProgram &program, GraphUse graphs, uint64_t seed) {
     useEmulatedGpus({.count = 8, .seed = seed});
@@ -95,7 +82,7 @@ protected:
 
 TEST_P(GpuPlans, TrainTheModelOfTheCpuTarget) {
   auto [model, plan] = GetParam();
-  const Outcome &one = onCpu(*model, plan->microbatches);
+  const Outcome &one = oneRank(*model, plan->microbatches, fewSteps);
   SharedProgram program = compile(*model, *plan, precision, "cuda");
   Outcome plain = onGpus(program, GraphUse::Off, 1);
   if (HasFatalFailure())

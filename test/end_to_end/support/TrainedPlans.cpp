@@ -230,15 +230,24 @@ Outcome TrainedPlans::outcomeOf(const std::string &name, uint64_t until) {
 }
 
 const Outcome &TrainedPlans::oneRank(const ModelRow &model,
-                                     int64_t microbatches) {
-  static std::map<std::pair<std::string, int64_t>, Outcome> known;
-  auto [entry, isNew] = known.try_emplace(
-      {std::string(model.fields) + model.data + model.training, microbatches});
-  if (isNew) {
-    train(compile(model, {"One", "", microbatches}, "precision: FP32"), steps,
-          "one");
-    entry->second = outcomeOf("one", steps);
+                                     int64_t microbatches, uint64_t until) {
+  constexpr const char *precision = "precision: FP32";
+  static const KeptOutcomes kept;
+  static std::map<std::vector<std::string>, Outcome> known;
+  PlanRow plan = {"One", "", microbatches};
+  std::vector<std::string> parts = {specOf(model, plan, precision),
+                                    std::to_string(until)};
+  auto [entry, isNew] = known.try_emplace(parts);
+  if (!isNew)
+    return entry->second;
+  if (std::optional<Outcome> found = kept.find(parts)) {
+    entry->second = *std::move(found);
+    return entry->second;
   }
+  train(compile(model, plan, precision), until, "one");
+  entry->second = outcomeOf("one", until);
+  if (!HasFailure())
+    kept.keep(parts, entry->second);
   return entry->second;
 }
 

@@ -11,19 +11,13 @@
 #include "runtime/program/program.pb.h"
 #include "runtime/train/TrainingRun.h"
 #include "test/end_to_end/support/CompiledModel.h"
+#include "test/end_to_end/support/KeptOutcomes.h"
 #include "test/end_to_end/support/PlanTable.h"
 #include "test/end_to_end/support/TrainingFolder.h"
 
-#include <map>
 #include <memory>
 
 namespace hocket::test {
-
-/// What a run logs of every step, and all that it saves at the end.
-struct Outcome {
-  std::vector<double> losses, norms;
-  std::map<std::string, std::vector<double>> state;
-};
 
 using SharedProgram = std::shared_ptr<const program::Program>;
 
@@ -54,9 +48,11 @@ protected:
   /// What the run `name` logged, and saved at step `until` (0: nothing).
   Outcome outcomeOf(const std::string &name, uint64_t until);
 
-  /// All steps of `model` on one rank in as many microbatches; trained once
-  /// and remembered by all tests.
-  const Outcome &oneRank(const ModelRow &model, int64_t microbatches);
+  /// The first steps of `model` on one rank of the cpu target in as many
+  /// microbatches, in fp32; trained once and remembered by all tests, and by
+  /// those of other processes (KeptOutcomes).
+  const Outcome &oneRank(const ModelRow &model, int64_t microbatches,
+                         uint64_t until = steps);
 
   /// Losses to 1e-5, as is all state, which steps of rounding have moved.
   static void expectSame(const Outcome &actual, const Outcome &expected);
