@@ -1,18 +1,28 @@
 # Part of Hocket, under the Apache License v2.0.
-"""NVRTC from Python: machine code of a source, and what the assembler says of it."""
+"""NVRTC from Python: machine code of a source, and what the assembler says of it.
+
+What it made of a source is kept in <build>/machine_code, under the digest of all
+that this depends on, until nobody has asked for it for a week.
+"""
 
 import concurrent.futures
 import ctypes
 import functools
+import hashlib
 import os
+import pathlib
 import re
+import tempfile
+import time
 from dataclasses import dataclass
 
 from machine_code import sass
-from programs import EMULATED, ROOT, has_nvrtc
+from programs import BUILD, EMULATED, ROOT, has_nvrtc
 
 LIBRARIES = ("libnvrtc.so.13", "libnvrtc.so.12")
 OPTIONS = ("--std=c++17", "--ptxas-options=-v")
+KEPT = BUILD / "machine_code"
+WEEK = 7 * 24 * 3600  # seconds
 
 
 def is_there():
@@ -75,6 +85,73 @@ def result(program, what):
     return buffer.raw
 
 
+#===------------------------------------------------------------------------===#
+# What is kept
+#===------------------------------------------------------------------------===#
+
+
+@functools.cache
+def identity():
+    """Of the files of the NVRTC that is loaded: names, sizes, times; empty if they
+    are not known."""
+    library()
+    lines = pathlib.Path("/proc/self/maps").read_text().splitlines()
+    paths = {line.split(maxsplit=5)[5] for line in lines if "libnvrtc" in line}
+    folders = {pathlib.Path(path).resolve().parent for path in paths}
+    files = sorted(file for folder in folders for file in folder.glob("libnvrtc*"))
+    stats = [(str(file), file.stat()) for file in files]
+    return repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats] or "")
+
+
+def place_of(text, arch):
+    """Where it is kept what NVRTC makes of `text`."""
+    parts = (identity(), arch, *OPTIONS, text, *headers(), *headers().values())
+    return KEPT / hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def find(place):
+    """The bytes kept there; None if there are none, or not those that were."""
+    try:
+        kept = place.read_bytes()
+        os.utime(place)
+    except OSError:
+        return None
+    digest, found = kept[:32], kept[32:]
+    return found if hashlib.sha256(found).digest() == digest else None
+
+
+def keep(place, found):
+    """Whole or not at all."""
+    place.parent.mkdir(exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+        file.write(hashlib.sha256(found).digest() + found)
+    os.replace(file.name, place)
+
+
+def forget():
+    """What nobody has asked for lately."""
+    for file in KEPT.glob("*"):
+        if time.time() - file.stat().st_mtime > WEEK:
+            file.unlink(missing_ok=True)
+
+
+def compile_once(text, arch):
+    """compile_source(), or what it came to before."""
+    place = place_of(text, arch)
+    found = find(place)
+    if found is None:
+        image, notes = compile_source(text, arch)
+        found = notes.encode() + b"\0" + image
+        keep(place, found)
+    notes, image = found.split(b"\0", 1)
+    return image, notes.decode()
+
+
+#===------------------------------------------------------------------------===#
+# Compiling
+#===------------------------------------------------------------------------===#
+
+
 def compile_source(text, arch):
     """(cubin, the assembler's notes); ValueError with the messages if it fails."""
     program = ctypes.c_void_p()
@@ -109,7 +186,7 @@ class MachineCode:
 
 def machine_code(text, arch):
     """{symbol: MachineCode} of a source."""
-    image, notes = compile_source(text, arch)
+    image, notes = compile_once(text, arch)
     codes = sass.kernels_of(image)
     found = {}
     for part in notes.split("Compiling entry function '")[1:]:
@@ -139,3 +216,4 @@ def compile_all(jobs):
     program at a time in each."""
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(machine_code, *zip(*jobs, strict=True))
+    forget()

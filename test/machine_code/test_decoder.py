@@ -201,6 +201,24 @@ class DecoderTest(unittest.TestCase):
         self.assertIn(used[24], range(3, 25))
         self.assertIn(used[240], range(129, 241))
 
+    def test_what_is_kept(self):
+        text = HEAD + "KERNEL(kept)(int *y) { y[threadIdx.x] = 7; }"
+        image, _ = nvrtc.compile_source(text, "sm_90a")
+        place = nvrtc.place_of(text, "sm_90a")
+        self.assertNotEqual(place, nvrtc.place_of(text, "sm_80"))
+        self.assertNotEqual(place, nvrtc.place_of(text + " ", "sm_90a"))
+        for damage in (None, b"", place.name.encode(), image):
+            if damage is not None:
+                place.write_bytes(damage)
+                self.assertIsNone(nvrtc.find(place))
+            made, notes = nvrtc.compile_once(text, "sm_90a")
+            self.assertEqual(made, image)
+            # With the seconds that it took then.
+            self.assertEqual(nvrtc.compile_once(text, "sm_90a"), (image, notes))
+            self.assertEqual(nvrtc.find(place), notes.encode() + b"\0" + image)
+        place.unlink()
+        self.assertIsNone(nvrtc.find(place))
+
 
 if __name__ == "__main__":
     unittest.main()
