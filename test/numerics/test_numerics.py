@@ -185,6 +185,15 @@ class NumericsTest(AgainstReference):
     def test_fp32_losses(self):
         self.check_losses(self.run_folder, self.golden["losses"], 1e-4, "FP32")
 
+    def test_any_threads(self):
+        """How tasks are shared out changes no bit."""
+        alone, several = (
+            self.run_folder.train(self.run_folder.adamw, 2, "BF16", threads=threads)
+            for threads in (1, 3)
+        )
+        self.assertEqual(training.losses(several[1]), training.losses(alone[1]))
+        self.assertEqual(several[0], alone[0])
+
     def test_bf16_step(self):
         self.step("BF16", self.golden["bands"])
 

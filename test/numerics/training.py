@@ -187,9 +187,10 @@ class Run:
         """What `text` writes behind `field`; 0 if it does not."""
         return int(text.split(field)[1].split()[0]) if field in text else 0
 
-    def hocket(self, *arguments, isa=None):
+    def hocket(self, *arguments, isa=None, threads=None):
         command = [build() / "bin/hocket", *map(str, arguments)]
         chosen = {"HOCKET_CPU_ISA": isa} if isa else {}
+        chosen |= {"HOCKET_NUM_THREADS": str(threads)} if threads else {}
         done = subprocess.run(
             command, capture_output=True, text=True, check=False,
             env={**os.environ, **chosen},
@@ -208,7 +209,7 @@ class Run:
             self.programs[arguments] = path
         return self.programs[arguments]
 
-    def train(self, spec, steps, precision, *options, isa=None):
+    def train(self, spec, steps, precision, *options, isa=None, threads=None):
         """The checkpoint's tensors and the log's lines."""
         place = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         out, log = place / "checkpoint", place / "log.jsonl"
@@ -217,7 +218,7 @@ class Run:
         )  # fmt: skip
         self.hocket(
             "train", program, "--data", self.data, "--steps", steps,
-            "--save", out, "--log", log, isa=isa,
+            "--save", out, "--log", log, isa=isa, threads=threads,
         )  # fmt: skip
         if len(list(out.rglob("model*.safetensors"))) > 1:  # each rank its shards
             whole = place / "merged"

@@ -29,10 +29,12 @@ def declared(context):
 
 
 def environment(context):
-    """Kernels are compiled once for all programs. MLIR's packages are not instrumented: what a vector or a leak of theirs
-    looks like to AddressSanitizer, or memory that their allocators give back,
-    says nothing."""
-    return os.environ | {
+    """Kernels are compiled once for all programs. Jobs that run side by side share
+    the cores: threads of one that wait for each other, as those of tiny models do
+    most of the time, wait for the other jobs too. MLIR's packages are not
+    instrumented: what a vector or a leak of theirs looks like to AddressSanitizer,
+    or memory that their allocators give back, says nothing."""
+    return {"HOCKET_NUM_THREADS": str(context.threads)} | os.environ | {
         "HOCKET_BUILD_DIR": str(context.build),
         "HOCKET_CACHE": str(context.kernels),
         "ASAN_OPTIONS": ":".join(

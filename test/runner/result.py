@@ -31,6 +31,11 @@ class Context:
             "HOCKET_SANITIZE:BOOL=ON" in text
         )
 
+    @property
+    def threads(self):
+        """Of each job."""
+        return max(1, len(os.sched_getaffinity(0)) // self.jobs)
+
     def limit(self, seconds):
         """A program's time limit: a sanitizer slows it several times."""
         return 5 * seconds if self.sanitized else seconds
