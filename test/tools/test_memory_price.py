@@ -7,7 +7,7 @@ import re
 import tempfile
 import unittest
 
-from programs import hocket
+from programs import ROOT, hocket
 
 SPEC = """name: "mid"
 model {{ layers: 8 hidden: 1024 heads: 16 {more} vocab_size: 32000 max_positions: 1024 }}
@@ -80,6 +80,15 @@ RETRIEVALS = [
 ]
 # Where the text of level exec says how many bytes a role needs.
 ARENA = re.compile(r"^  exec\.role @\w+ ranks .* arena (\d+) ", re.M)
+# Llama-3 8B and Mixtral 8x7B, of examples/: layers larger than a bucket.
+LARGE = [
+    ("llama-3-8b", "dp=2,tp=4,mbs=1,sp=1,zero=3", 8),
+    ("llama-3-8b", "dp=2,tp=2,pp=2,mbs=1,zero=2,v=2,schedule=zb-v", 8),
+    ("llama-3-8b", "pp=4,dp=4,mbs=1,schedule=zb-h1,recompute=full", 16),
+    ("llama-3-8b", "pp=4,dp=4,mbs=1,zero=3,schedule=zb-h1,recompute=selective", 16),
+    ("mixtral-8x7b", "dp=64,mbs=1,zero=1,ep=2", 64),
+    ("mixtral-8x7b", "dp=8,cp=2,mbs=1,zero=3,ep=8,recompute=selective", 16),
+]
 # What a price may be off by, of the fullest rank and of any; of the fullest
 # where ranks exchange the rows of experts, and where layers have scans.
 FULLEST, ANY, EXCHANGING, HYBRID, STACKED, SEEING = 0.05, 0.06, 0.03, 0.03, 0.03, 0.03
@@ -299,6 +308,13 @@ class MemoryPriceTest(unittest.TestCase):
         for short, plan in DENSE:
             with self.subTest(plan=short):
                 self.check("", short, plan)
+
+    def test_large_layers(self):
+        for example, short, devices in LARGE:
+            with self.subTest(example=example, plan=short):
+                text = (ROOT / "examples" / example / "spec.textproto").read_text()
+                text = re.sub("global_batch_size: .*", "global_batch_size: 128", text)
+                self.compare(text, short, 0.03, devices, "--plan", short)
 
     def test_arenas_of_programs(self):
         texts = [SPEC.format(more="", plan=DENSE[i][1]) for i in (0, 4, 9, 11, 13)]
