@@ -41,6 +41,8 @@ CompiledWorkspace::CompiledWorkspace(const CostProblem &problem,
       vision(visionBytes(model, problem.step, plan,
                          problem.system.software().attention() > 0,
                          problem.compiled)),
+      expertData(double(plan.dp * plan.cp * plan.tp) /
+                 double(plan.ep * plan.expertTensor())),
       splits(splitsWeight(plan.scheduleName())) {}
 
 int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
@@ -76,10 +78,12 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
   // Its shards are beside what other microbatches keep.
   if (plan.zero == 1 && !frees)
     most += shardOf(held.visionTrained);
-  if (walks())
+  if (walks(frees))
     most = scattering(rank, live, last ? logits : 0, last, first);
   else if (hasEncoder() && frees)
     most = wayBack(rank, held, last ? logits : 0, first);
+  else
+    most += packedExperts(rank);
   if (last)
     most = std::max(most, head(held));
   most += transfers(shape, rank);
@@ -102,7 +106,7 @@ double CompiledWorkspace::pending(const RankParameters &held) const {
 }
 
 double CompiledWorkspace::waiting(const RankParameters &held) const {
-  return makesWhole() && !walks() ? 2 * shardOf(held.layers) : 0;
+  return makesWhole() && !walks(false) ? 2 * shardOf(held.layers) : 0;
 }
 
 double CompiledWorkspace::shardOf(double parameters) const {
@@ -212,36 +216,61 @@ CompiledWorkspace::matricesOf(const LayerKind &kind, double element) const {
   return result;
 }
 
+double CompiledWorkspace::packedExperts(int64_t rank) const {
+  // Shards are contiguous where they are whole experts.
+  auto own = std::max<int64_t>(1, model.experts / plan.ep);
+  if (plan.zero != 1 || model.experts == 0 ||
+      own % std::llround(expertData) == 0)
+    return 0;
+  double all = 0, one = 0;
+  kinds.fromLast(rank, [&](const LayerKind &kind) {
+    for (double matrix : matricesOf(kind, bytes[1] * step.trained()).experts) {
+      all += matrix;
+      one = matrix;
+    }
+  });
+  // What one bucket packs, the next but one packs into.
+  auto limit = double(plan.bucketBytes);
+  return one == 0 ? 0 : std::min(all, 2 * std::ceil(limit / one) * one);
+}
+
 double CompiledWorkspace::scattering(int64_t rank, double live, double logits,
                                      bool last, bool first) const {
   bool frees = live <= ofOne(rank);
   double data = double(plan.dp * plan.cp);
-  double expertData =
-      data * double(plan.tp) / double(plan.ep * plan.expertTensor());
   auto limit = double(plan.bucketBytes);
   ScatteredGradients dense(limit, data), experts(limit, expertData);
   double positions = bytes[1] * double(model.positions * model.hidden);
   // Of a split backward it is W that makes them, and what B left is gone last.
   auto left = double(activations.ofWeightGradients(firstStage()));
   double gone = 0, most = 0;
+  double shards = packedExperts(rank);
   auto look = [&](double inside) {
-    most = std::max(most, inside + dense.live() + experts.live() - gone);
+    most =
+        std::max(most, inside + dense.live() + experts.live() + shards - gone);
   };
   // The last stage goes back at once: B has given up what it alone reads.
   if (splits && last && plan.chunks == 1)
     gone =
         ofOne(rank) - double(activations.ofWeightInputs(kinds.layersOf(rank)));
   if (last) {
-    dense.make(headTable);
+    if (makesWhole())
+      dense.make(headTable);
     look(3 * stream);
-    dense.deal(std::vector{headTable});
+    if (makesWhole())
+      dense.deal(std::vector{headTable});
+    else if (!model.tied)
+      shards += headTable / data;
     if (plan.chunks == 1) // Else another chunk may be computed meanwhile.
       gone += logits;
   }
   int64_t behind = 0;
   kinds.fromLast(rank, [&](const LayerKind &) { ++behind; });
   kinds.fromLast(rank, [&](const LayerKind &kind) {
-    LayerMatrices made = matricesOf(kind, bytes[1] * step.trained());
+    LayerMatrices made =
+        matricesOf(kind, makesWhole() ? bytes[1] * step.trained() : 0);
+    LayerMatrices added =
+        matricesOf(kind, makesWhole() ? 0 : bytes[1] * step.trained());
     LayerMatrices read = matricesOf(kind, plan.zero == 3 ? bytes[0] : 0);
     auto kept = double(activations.ofLayer(kind));
     auto keptByMixer = double(activations.ofLayer(mixerOf(kind)));
@@ -259,11 +288,15 @@ double CompiledWorkspace::scattering(int64_t rank, double live, double logits,
     if (frees)
       gone += keptByMixer;
     look(splits ? 0 : 3 * stream + ahead);
+    shards += (sum(added.mixer) + sum(added.feedForward)) / data +
+              sum(added.experts) / expertData;
     dense.deal(made.mixer);
     dense.deal(made.feedForward);
     experts.deal(made.experts);
   });
-  if (first) { // Its own bucket, beside the two before it.
+  if (first && !makesWhole())
+    look(stream + embedding / data);
+  if (first && makesWhole()) { // Its own bucket, beside the two before it.
     dense.make(positions);
     dense.deal(std::vector{positions});
     look((splits ? -left : 2 * stream) + embedding * (1 + 1 / data));

@@ -38,8 +38,12 @@ private:
   /// is added where it is kept.
   bool makesWhole() const { return plan.zero >= 2; }
   /// Whether scattering() tells what the backward pass of such layers needs.
-  bool walks() const {
-    return makesWhole() && !hasEncoder() && !kinds.hasStateSpace();
+  /// `frees`: residuals of one microbatch alone go while ZeRO-1 scatters.
+  bool walks(bool frees) const {
+    bool isAlike = !hasEncoder() && !kinds.hasStateSpace();
+    bool isOnePass = plan.pp == 1 && microbatchesOf(plan, step) == 1;
+    return isAlike && (makesWhole() || (plan.zero == 1 && frees && !isOnePass &&
+                                        vision.kept == 0));
   }
   bool hasEncoder() const { return LayerKinds(model).encoderLayers() > 0; }
   /// Beside that: gradients that are being scattered. Of a split backward it
@@ -48,9 +52,11 @@ private:
   /// Of layers' gradients, what their scattering works in, beside the shards
   /// that they are summed into.
   double waiting(const RankParameters &held) const;
-  /// Where gradients are scattered in every microbatch, of layers of attention
-  /// and MLPs: layer by layer from the last one, whose residuals go as
-  /// gradients come if `live` is what one microbatch keeps.
+  /// Where gradients are scattered beside backward, of layers of attention and
+  /// MLPs: layer by layer from the last one, whose residuals go as gradients
+  /// come if `live` is what one microbatch keeps.
+  /// Of experts, what their gradients are packed into before that.
+  double packedExperts(int64_t rank) const;
   double scattering(int64_t rank, double live, double logits, bool last,
                     bool first) const;
   /// Of a layer's matrices on a rank, in the order in which their gradients
@@ -133,6 +139,7 @@ private:
   std::vector<double> streams; ///< Between stages (streamsBetweenStages).
   double crossShare;           ///< Tokens that a layer attends to besides.
   VisionBytes vision;          ///< Of rank 0.
+  double expertData;           ///< Ranks that share out an expert's state.
   bool splits;
 };
 
