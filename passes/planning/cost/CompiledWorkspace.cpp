@@ -263,6 +263,8 @@ double CompiledWorkspace::scattering(int64_t rank, double live, double logits,
       shards += headTable / data;
     if (plan.chunks == 1) // Else another chunk may be computed meanwhile.
       gone += logits;
+    else if (model.cappedLogits) // What the cap reads stays as well.
+      gone -= double(activations.ofLoss());
   }
   int64_t behind = 0;
   kinds.fromLast(rank, [&](const LayerKind &) { ++behind; });
