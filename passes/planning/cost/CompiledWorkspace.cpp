@@ -79,7 +79,7 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
   if (plan.zero == 1 && !frees)
     most += shardOf(held.visionTrained);
   if (walks(frees))
-    most = scattering(rank, live, last ? logits : 0, last, first);
+    most = scattering(rank, frees, last ? logits : 0, last, first);
   else if (hasEncoder() && frees)
     most = wayBack(rank, held, last ? logits : 0, first);
   else
@@ -234,9 +234,8 @@ double CompiledWorkspace::packedExperts(int64_t rank) const {
   return one == 0 ? 0 : std::min(all, 2 * std::ceil(limit / one) * one);
 }
 
-double CompiledWorkspace::scattering(int64_t rank, double live, double logits,
+double CompiledWorkspace::scattering(int64_t rank, bool frees, double logits,
                                      bool last, bool first) const {
-  bool frees = live <= ofOne(rank);
   double data = double(plan.dp * plan.cp);
   auto limit = double(plan.bucketBytes);
   ScatteredGradients dense(limit, data), experts(limit, expertData);
@@ -269,10 +268,7 @@ double CompiledWorkspace::scattering(int64_t rank, double live, double logits,
   int64_t behind = 0;
   kinds.fromLast(rank, [&](const LayerKind &) { ++behind; });
   kinds.fromLast(rank, [&](const LayerKind &kind) {
-    LayerMatrices made =
-        matricesOf(kind, makesWhole() ? bytes[1] * step.trained() : 0);
-    LayerMatrices added =
-        matricesOf(kind, makesWhole() ? 0 : bytes[1] * step.trained());
+    LayerMatrices made = matricesOf(kind, bytes[1] * step.trained());
     LayerMatrices read = matricesOf(kind, plan.zero == 3 ? bytes[0] : 0);
     auto kept = double(activations.ofLayer(kind));
     auto keptByMixer = double(activations.ofLayer(mixerOf(kind)));
@@ -281,17 +277,23 @@ double CompiledWorkspace::scattering(int64_t rank, double live, double logits,
       most = std::max(most, insideOf(kind) + read.all() + ahead);
     else
       look(insideOf(kind) + read.all() + ahead);
-    dense.make(sum(made.feedForward));
-    experts.make(sum(made.experts));
+    if (makesWhole()) {
+      dense.make(sum(made.feedForward));
+      experts.make(sum(made.experts));
+    }
     if (frees)
       gone += kept - keptByMixer;
     look(splits ? 0 : insideOf(mixerOf(kind)) + sum(read.mixer) + ahead);
-    dense.make(sum(made.mixer));
+    if (makesWhole())
+      dense.make(sum(made.mixer));
     if (frees)
       gone += keptByMixer;
     look(splits ? 0 : 3 * stream + ahead);
-    shards += (sum(added.mixer) + sum(added.feedForward)) / data +
-              sum(added.experts) / expertData;
+    if (!makesWhole()) {
+      shards += (sum(made.mixer) + sum(made.feedForward)) / data +
+                sum(made.experts) / expertData;
+      return;
+    }
     dense.deal(made.mixer);
     dense.deal(made.feedForward);
     experts.deal(made.experts);

@@ -37,6 +37,7 @@ private:
   /// A weight's gradient is whole before it is scattered. What is not scattered
   /// is added where it is kept.
   bool makesWhole() const { return plan.zero >= 2; }
+  bool hasEncoder() const { return LayerKinds(model).encoderLayers() > 0; }
   /// Whether scattering() tells what the backward pass of such layers needs.
   /// `frees`: residuals of one microbatch alone go while ZeRO-1 scatters.
   bool walks(bool frees) const {
@@ -45,19 +46,19 @@ private:
     return isAlike && (makesWhole() || (plan.zero == 1 && frees && !isOnePass &&
                                         vision.kept == 0));
   }
-  bool hasEncoder() const { return LayerKinds(model).encoderLayers() > 0; }
-  /// Beside that: gradients that are being scattered. Of a split backward it
-  /// is W that makes it, when what B left is gone.
+  /// Beside the embedding's, gradients that are being scattered. Of a split
+  /// backward it is W that makes it, when what B left is gone.
   double pending(const RankParameters &held) const;
   /// Of layers' gradients, what their scattering works in, beside the shards
   /// that they are summed into.
   double waiting(const RankParameters &held) const;
+  /// Of experts, what their gradients are packed into before they are
+  /// scattered.
+  double packedExperts(int64_t rank) const;
   /// Where gradients are scattered beside backward, of layers of attention and
   /// MLPs: layer by layer from the last one, whose residuals go as gradients
-  /// come if `live` is what one microbatch keeps.
-  /// Of experts, what their gradients are packed into before that.
-  double packedExperts(int64_t rank) const;
-  double scattering(int64_t rank, double live, double logits, bool last,
+  /// come where `frees` says so.
+  double scattering(int64_t rank, bool frees, double logits, bool last,
                     bool first) const;
   /// Of a layer's matrices on a rank, in the order in which their gradients
   /// are dealt, the bytes of their elements.
