@@ -71,6 +71,12 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
     most = std::max(most,
                     embedding - logits + shards(held) + pending(held) - gone);
   }
+  if (walks(frees))
+    most = scattering(rank, frees, last ? logits : 0, last, first);
+  else if (hasEncoder() && frees)
+    most = wayBack(rank, held, last ? logits : 0, first);
+  else
+    most += packedExperts(rank);
   // The tower, and the projector before it, go back behind all layers.
   if (rank == 0 && vision.kept > 0)
     most = std::max(most, double(vision.inside) - logits -
@@ -78,12 +84,6 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
   // Its shards are beside what other microbatches keep.
   if (plan.zero == 1 && !frees)
     most += shardOf(held.visionTrained);
-  if (walks(frees))
-    most = scattering(rank, frees, last ? logits : 0, last, first);
-  else if (hasEncoder() && frees)
-    most = wayBack(rank, held, last ? logits : 0, first);
-  else
-    most += packedExperts(rank);
   if (last)
     most = std::max(most, head(held));
   most += transfers(shape, rank);
