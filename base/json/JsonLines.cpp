@@ -6,8 +6,6 @@
 
 #include "base/json/JsonLines.h"
 
-#include "base/File.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -24,13 +22,10 @@ std::string hocket::toJsonText(const nlohmann::ordered_json &value,
                     nlohmann::ordered_json::error_handler_t::replace);
 }
 
-static Status cannotWrite(const std::string &path, int error) {
-  return fileError(path, "write the log", error);
-}
-
 /// Ends the file with a whole line. What a killed process left of one is cut
 /// off, so that the next does not become part of it.
-static Status endLastLine(const std::string &path, int descriptor) {
+static Status endLastLine(const AppendedFile &file) {
+  int descriptor = file.descriptor();
   struct stat info = {};
   if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode))
     return okStatus();
@@ -39,7 +34,7 @@ static Status endLastLine(const std::string &path, int descriptor) {
   std::string tail(size_t(info.st_size - begin), '\0');
   ssize_t got = ::pread(descriptor, tail.data(), tail.size(), begin);
   if (got != ssize_t(tail.size()))
-    return cannotWrite(path, got < 0 ? errno : EIO);
+    return file.cannotWrite(got < 0 ? errno : EIO);
   size_t last = tail.rfind('\n');
   size_t line = last == std::string::npos ? 0 : last + 1;
   if (line == tail.size())
@@ -48,55 +43,22 @@ static Status endLastLine(const std::string &path, int descriptor) {
   bool isTorn = !isWhole && tail[line] == '{';
   if (isTorn ? ::ftruncate(descriptor, begin + off_t(line)) != 0
              : ::write(descriptor, "\n", 1) != 1)
-    return cannotWrite(path, errno);
+    return file.cannotWrite(errno);
   return okStatus();
 }
 
 StatusOr<JsonLines> JsonLines::open(const std::string &path, bool append) {
-  int flags = O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC);
-  int descriptor = ::open(path.c_str(), O_RDWR | flags, 0666);
-  bool isRead = descriptor >= 0;
-  if (!isRead)
-    descriptor = ::open(path.c_str(), O_WRONLY | flags, 0666);
-  if (descriptor < 0)
-    return cannotWrite(path, errno);
-  JsonLines lines(path, descriptor);
-  if (isRead)
-    HOCKET_RETURN_IF_ERROR(endLastLine(path, descriptor));
-  return lines;
-}
-
-JsonLines::JsonLines(JsonLines &&other) noexcept
-    : path(std::move(other.path)),
-      descriptor(std::exchange(other.descriptor, -1)) {}
-
-JsonLines &JsonLines::operator=(JsonLines &&other) noexcept {
-  std::swap(path, other.path);
-  std::swap(descriptor, other.descriptor);
-  return *this;
-}
-
-JsonLines::~JsonLines() {
-  if (descriptor >= 0)
-    ::close(descriptor);
+  using Use = AppendedFile::Use;
+  HOCKET_ASSIGN_OR_RETURN(
+      AppendedFile file,
+      AppendedFile::open(path, append ? Use::Continue : Use::Truncate,
+                         "the log"));
+  int flags = ::fcntl(file.descriptor(), F_GETFL);
+  if (flags >= 0 && (flags & O_ACCMODE) == O_RDWR)
+    HOCKET_RETURN_IF_ERROR(endLastLine(file));
+  return JsonLines(std::move(file));
 }
 
 Status JsonLines::write(const nlohmann::ordered_json &object) {
-  std::string line = toJsonText(object) + "\n";
-  struct stat before = {};
-  bool isFile = ::fstat(descriptor, &before) == 0 && S_ISREG(before.st_mode);
-  for (size_t done = 0; done < line.size();) {
-    ssize_t put = ::write(descriptor, line.data() + done, line.size() - done);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put < 0) {
-      int error = errno;
-      // Half a line would make the file unreadable.
-      if (isFile && done > 0 && ::ftruncate(descriptor, before.st_size) != 0)
-        error = errno;
-      return cannotWrite(path, error);
-    }
-    done += size_t(put);
-  }
-  return okStatus();
+  return file.append(toJsonText(object) + "\n");
 }

@@ -14,7 +14,7 @@
 #ifndef HOCKET_BASE_JSON_JSONLINES_H
 #define HOCKET_BASE_JSON_JSONLINES_H
 
-#include "base/Status.h"
+#include "base/AppendedFile.h"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -27,20 +27,14 @@ public:
   /// which a process that was killed has left, is cut off.
   static StatusOr<JsonLines> open(const std::string &path, bool append);
 
-  JsonLines(JsonLines &&other) noexcept;
-  JsonLines &operator=(JsonLines &&other) noexcept;
-  ~JsonLines();
-
   /// Writes `object` and a line feed; the line is in the file on return. On
   /// failure none of it is, and another line may be tried later.
   Status write(const nlohmann::ordered_json &object);
 
 private:
-  JsonLines(std::string path, int descriptor)
-      : path(std::move(path)), descriptor(descriptor) {}
+  explicit JsonLines(AppendedFile file) : file(std::move(file)) {}
 
-  std::string path;
-  int descriptor;
+  AppendedFile file;
 };
 
 /// One line of JSON text; bytes that are no UTF-8 are replaced, not refused.
