@@ -6,6 +6,7 @@
 
 #include "runtime/telemetry/MetricsLog.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 using namespace hocket;
@@ -17,9 +18,7 @@ StatusOr<MetricsLog> MetricsLog::open(const std::string &path, bool append) {
   return log;
 }
 
-Status MetricsLog::write(const StepRecord &record) {
-  if (!lines)
-    return okStatus();
+static nlohmann::ordered_json lineOf(const StepRecord &record) {
   nlohmann::ordered_json line;
   line["step"] = record.step;
   line["loss"] = record.loss;
@@ -38,12 +37,10 @@ Status MetricsLog::write(const StepRecord &record) {
     line["expert_load"] = *record.expertLoad;
   if (record.rerun)
     line["rerun"] = true;
-  return lines->write(line);
+  return line;
 }
 
-Status MetricsLog::write(const ValidationRecord &record) {
-  if (!lines)
-    return okStatus();
+static nlohmann::ordered_json lineOf(const ValidationRecord &record) {
   nlohmann::ordered_json line;
   line["step"] = record.step;
   line["valid_loss"] = record.loss;
@@ -55,5 +52,50 @@ Status MetricsLog::write(const ValidationRecord &record) {
     line["valid_classes"] = jsonOf(*record.classes);
   }
   line["seconds"] = record.seconds;
-  return lines->write(line);
+  return line;
+}
+
+static EventFile::Scalars scalarsOf(const StepRecord &record) {
+  EventFile::Scalars scalars = {
+      {"lm loss", record.loss},
+      {"learning-rate", record.learningRate},
+      {"batch-size", double(record.batchSize)},
+      {"iteration-time", record.seconds},
+      {"tokens-per-second", record.tokensPerSecond},
+      {"consumed-samples", double(record.consumedSamples)}};
+  if (record.gradNorm)
+    scalars.emplace_back("grad-norm", *record.gradNorm);
+  if (record.lossScale)
+    scalars.emplace_back("loss-scale", *record.lossScale);
+  if (record.skipped)
+    scalars.emplace_back("skipped", *record.skipped);
+  if (record.expertLoad)
+    scalars.emplace_back("expert-load", *record.expertLoad);
+  return scalars;
+}
+
+static EventFile::Scalars scalarsOf(const ValidationRecord &record) {
+  EventFile::Scalars scalars = {
+      {"lm loss validation", record.loss},
+      {"lm loss validation ppl", std::exp(record.loss)}};
+  if (record.classes)
+    scalars.emplace_back("accuracy validation", record.classes->accuracy());
+  return scalars;
+}
+
+template <class Record>
+static Status writeTo(std::optional<JsonLines> &lines,
+                      std::optional<EventFile> &events, const Record &record) {
+  Status line = lines ? lines->write(lineOf(record)) : okStatus();
+  Status event =
+      events ? events->write(record.step, scalarsOf(record)) : okStatus();
+  return line.ok() ? event : line;
+}
+
+Status MetricsLog::write(const StepRecord &record) {
+  return writeTo(lines, events, record);
+}
+
+Status MetricsLog::write(const ValidationRecord &record) {
+  return writeTo(lines, events, record);
 }

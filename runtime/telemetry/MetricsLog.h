@@ -23,6 +23,9 @@
 /// `step` counts finished steps. Fields that a program does not report
 /// (grad_norm, loss_scale, skipped) are absent.
 ///
+/// And the events of `hocket train --tensorboard-dir`, under Megatron-LM's tags
+/// where it has them ("lm loss", "lm loss validation").
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_TELEMETRY_METRICSLOG_H
@@ -30,6 +33,7 @@
 
 #include "base/json/JsonLines.h"
 #include "runtime/telemetry/ClassAccuracy.h"
+#include "runtime/telemetry/EventFile.h"
 
 #include <cstdint>
 #include <optional>
@@ -73,11 +77,16 @@ public:
   /// Truncates `path`, or continues it if `append`.
   static StatusOr<MetricsLog> open(const std::string &path, bool append);
 
+  /// All that is written from now on goes there, too.
+  void add(EventFile file) { events = std::move(file); }
+
+  /// To each file, also where another cannot be written; the first error.
   Status write(const StepRecord &record);
   Status write(const ValidationRecord &record);
 
 private:
   std::optional<JsonLines> lines;
+  std::optional<EventFile> events;
 };
 
 } // namespace hocket

@@ -125,9 +125,9 @@ static void addSaving(CLI::App &command, TrainingOptions &options) {
             {"auto"});
   command.add_flag(
       "--overwrite", options.overwrite,
-      "Start over if --save or --log hold another run: the log is emptied, "
-      "and its checkpoints are deleted once the first new one is complete. "
-      "Other files stay");
+      "Start over if --save, --log or --tensorboard-dir hold another run: the "
+      "log is emptied, events are deleted, and checkpoints are deleted once "
+      "the first new one is complete. Other files stay");
   wantWhole(command.add_option("--keep", options.keep,
                                "Keep the newest N checkpoints in --save and "
                                "delete older ones (default: keep all)"),
@@ -166,6 +166,11 @@ void hocket::registerTrain(CLI::App &app, Status &result,
                "continued run appends; the log of another run is refused, "
                "unless --overwrite is given"))
       ->type_name("FILE");
+  wantPath(command->add_option(
+               "--tensorboard-dir", options.eventsDir,
+               "Write the same for TensorBoard here, in a new file each time "
+               "that the run is started, with Megatron-LM's names of curves"))
+      ->type_name("DIR");
   wantPath(command->add_option("--trace", options.traceFile,
                                "Write a timeline of each rank's instructions "
                                "here, for Perfetto"))

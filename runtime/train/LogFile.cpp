@@ -6,7 +6,10 @@
 
 #include "runtime/train/LogFile.h"
 
+#include "runtime/telemetry/EventFile.h"
+
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -65,4 +68,18 @@ Status hocket::checkLogFile(const std::string &path, LogUse use) {
       (last ? ", to step " + std::to_string(*last) : "") +
       "; go on with that run (--load), give --log another file, or start over "
       "with --overwrite");
+}
+
+Status hocket::checkEventsFolder(const std::string &folder, LogUse use) {
+  std::error_code ignored;
+  if (std::filesystem::exists(folder, ignored) &&
+      !std::filesystem::is_directory(folder, ignored))
+    return invalidArgument(folder + ": is no folder; give --tensorboard-dir "
+                                    "one, or the name of one to make");
+  if (use != LogUse::New || eventFilesIn(folder).empty())
+    return okStatus();
+  return invalidArgument(
+      folder + ": holds the events of another run; go on with that run "
+               "(--load), give --tensorboard-dir another folder, or start over "
+               "with --overwrite");
 }

@@ -25,6 +25,9 @@ enum class LogUse {
 /// is missing or empty, and whatever is no regular file, will do.
 Status checkLogFile(const std::string &path, LogUse use);
 
+/// The same of a folder of events (EventFile.h).
+Status checkEventsFolder(const std::string &folder, LogUse use);
+
 } // namespace hocket
 
 #endif // HOCKET_RUNTIME_TRAIN_LOGFILE_H

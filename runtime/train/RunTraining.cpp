@@ -24,9 +24,10 @@ static Status checkRequest(const program::Program &program,
     return invalidArgument(std::string(options.resume ? "--resume" : "--keep") +
                            " is about the checkpoints of --save, which is "
                            "missing");
-  if (options.saveDir.empty() && options.logFile.empty() && options.overwrite)
-    return invalidArgument("--overwrite is about --save and --log, which are "
-                           "missing");
+  if (options.saveDir.empty() && options.logFile.empty() &&
+      options.eventsDir.empty() && options.overwrite)
+    return invalidArgument("--overwrite is about --save, --log and "
+                           "--tensorboard-dir, which are missing");
   if (options.resume && options.overwrite)
     return invalidArgument("--resume goes on from what is saved, --overwrite "
                            "starts over; give one of them");

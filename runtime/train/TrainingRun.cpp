@@ -54,16 +54,14 @@ private:
     print(session.banner());
     HOCKET_RETURN_IF_ERROR(restoreOrInitialize());
     HOCKET_RETURN_IF_ERROR(compareStart());
-    if (!options.logFile.empty() && isFirst())
-      HOCKET_RETURN_IF_ERROR(checkLogFile(options.logFile, logUse()));
+    if (isFirst())
+      HOCKET_RETURN_IF_ERROR(checkLogs());
     printNotices();
     options.started(*executor);
     HOCKET_RETURN_IF_ERROR(session.prepare());
     HOCKET_RETURN_IF_ERROR(openData());
-    if (!options.logFile.empty() && isFirst()) {
-      HOCKET_ASSIGN_OR_RETURN(
-          log, MetricsLog::open(options.logFile, logUse() == LogUse::Continue));
-    }
+    if (isFirst())
+      HOCKET_RETURN_IF_ERROR(openLogs());
     TrainerOptions trainerOptions{
         steps, options.saveDir, options.print,
         [this](const std::string &entry) { return useGraph(entry); },
@@ -120,6 +118,32 @@ private:
     if (start.step > 0 || options.resume)
       return LogUse::Continue;
     return options.overwrite ? LogUse::Overwrite : LogUse::New;
+  }
+
+  Status checkLogs() const {
+    if (!options.logFile.empty())
+      HOCKET_RETURN_IF_ERROR(checkLogFile(options.logFile, logUse()));
+    if (!options.eventsDir.empty())
+      HOCKET_RETURN_IF_ERROR(checkEventsFolder(options.eventsDir, logUse()));
+    return okStatus();
+  }
+
+  Status openLogs() {
+    bool goesOn = logUse() == LogUse::Continue;
+    if (!options.logFile.empty()) {
+      HOCKET_ASSIGN_OR_RETURN(log, MetricsLog::open(options.logFile, goesOn));
+    }
+    if (!options.eventsDir.empty()) {
+      if (logUse() == LogUse::Overwrite)
+        HOCKET_RETURN_IF_ERROR(removeEventFiles(options.eventsDir));
+      std::optional<uint64_t> again;
+      if (goesOn)
+        again = start.step + 1;
+      HOCKET_ASSIGN_OR_RETURN(EventFile events,
+                              EventFile::create(options.eventsDir, again));
+      log.add(std::move(events));
+    }
+    return okStatus();
   }
 
   /// What should not come as a surprise when the run is over.

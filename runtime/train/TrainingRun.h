@@ -39,6 +39,7 @@ struct TrainingOptions {
   std::optional<uint64_t> steps; ///< In all; default: the program's.
   std::optional<uint64_t> seed;  ///< Default: the checkpoint's or program's.
   std::string saveDir, loadDir, logFile, traceFile;
+  std::string eventsDir; ///< Of files for TensorBoard.
   StepWindow traceSteps; ///< Which steps are traced.
   /// Goes on from the newest checkpoint in saveDir; where there is none, from
   /// loadDir or, without that, from first values.
@@ -48,7 +49,8 @@ struct TrainingOptions {
   bool finetune = false;
   /// With `finetune`: the weights of a loadDir that is no checkpoint; or null.
   std::shared_ptr<const ImportedWeights> imported = nullptr;
-  /// Replaces the checkpoints in saveDir and the log of another run.
+  /// Replaces the checkpoints in saveDir, the log and the events of another
+  /// run.
   bool overwrite = false;
   uint64_t keep = 0; ///< Newest checkpoints that stay in saveDir; 0: all.
   /// Said, if it is not empty, where the run starts from first values.
