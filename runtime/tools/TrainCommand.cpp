@@ -156,6 +156,9 @@ void hocket::registerTrain(CLI::App &app, Status &result,
                    "whole. Default: training.data.valid of the "
                    "specification, or its share of --data")
       ->type_name("PREFIX");
+  command->add_flag("--mock-data", options.mockData,
+                    "Train and validate on random tokens, to measure speed "
+                    "and memory without data");
   wantWhole(command->add_option("--steps", options.steps,
                                 "Stop after N steps in total; 0 with --save "
                                 "writes the initial weights"));

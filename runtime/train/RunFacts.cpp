@@ -161,6 +161,7 @@ static std::string optionsText(const TrainingOptions &options) {
   addIf(options.resume, "--resume");
   addIf(!options.traceFile.empty(), "--trace");
   addIf(options.profile, "--profile");
+  addIf(options.mockData, "--mock-data");
   return (text.empty() ? "" : text + " ") + "--cuda-graphs " +
          graphText(options.graphs);
 }

@@ -31,6 +31,13 @@ static Status checkRequest(const program::Program &program,
   if (options.resume && options.overwrite)
     return invalidArgument("--resume goes on from what is saved, --overwrite "
                            "starts over; give one of them");
+  if (options.mockData && !(options.data.empty() && options.validData.empty()))
+    return invalidArgument("--mock-data is in place of --data and "
+                           "--valid-data; give one or the other");
+  if (options.mockData && program.training().epochs() > 0)
+    return invalidArgument("training.epochs counts how often the data is read, "
+                           "and --mock-data has no end; compile with "
+                           "training.steps in its place");
   if (!options.validData.empty() && data.data.empty())
     return invalidArgument("--valid-data is what training with --data "
                            "validates on, and --data is missing");
@@ -44,7 +51,7 @@ static Status checkRequest(const program::Program &program,
       std::max(program.training().steps(), program.training().epochs()));
   bool maybeDone =
       options.resume || (!options.loadDir.empty() && !options.finetune);
-  if (data.data.empty() && steps > 0 && !maybeDone)
+  if (data.data.empty() && !options.mockData && steps > 0 && !maybeDone)
     return missingData();
   return okStatus();
 }
@@ -60,7 +67,11 @@ speakingInTurn(TrainingOptions options) {
 
 Status hocket::runTraining(std::shared_ptr<const program::Program> program,
                            const TrainingOptions &given) {
-  data::RunData data = runDataOf(*program, given.data, given.validData);
+  data::RunData data;
+  if (given.mockData)
+    data.isMock = true;
+  else
+    data = runDataOf(*program, given.data, given.validData);
   HOCKET_RETURN_IF_ERROR(checkRequest(*program, given, data));
   TrainingOptions options = given;
   options.data = data.data;

@@ -12,8 +12,8 @@ using namespace hocket;
 
 Status hocket::missingData() {
   return invalidArgument("training wants --data PREFIX (made by `hocket data "
-                         "prepare`), or training.data.train in its "
-                         "specification");
+                         "prepare`), training.data.train in its "
+                         "specification, or --mock-data");
 }
 
 StatusOr<std::shared_ptr<const data::SampleSource>>

@@ -290,7 +290,7 @@ private:
   Status openData() {
     if (start.step >= steps)
       return okStatus();
-    if (options.data.empty())
+    if (options.data.empty() && !options.mockData)
       return missingData();
     comm::PatientScope patient(communicators.activity(), "opening the data");
     auto notice = session.phase("indexing the data");

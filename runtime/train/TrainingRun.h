@@ -36,6 +36,8 @@ struct TrainingOptions {
   /// The same for validation; empty: what the program says, or a share of
   /// `data`.
   std::vector<std::string> validData;
+  /// Trains and validates on random tokens instead, whatever the program says.
+  bool mockData = false;
   std::optional<uint64_t> steps; ///< In all; default: the program's.
   std::optional<uint64_t> seed;  ///< Default: the checkpoint's or program's.
   std::string saveDir, loadDir, logFile, traceFile;

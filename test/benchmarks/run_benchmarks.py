@@ -20,7 +20,6 @@ import argparse
 import json
 import os
 import pathlib
-import random
 import statistics
 import subprocess
 import sys
@@ -29,9 +28,6 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "test"))
-
-import token_files  # noqa: E402
 
 SHAPES = ((4, 256), (1, 1024))
 # The finding of `hocket doctor` -> the name for HOCKET_CPU_ISA, the precisions
@@ -112,12 +108,6 @@ class Bench:
         found = {line["name"] for line in json.loads(text) if line["found"]}
         return [INSTRUCTION_SETS[name] for name in INSTRUCTION_SETS if name in found]
 
-    def write_corpus(self):
-        """Random tokens of GPT-2's vocabulary, one document."""
-        prefix, rng = self.folder / "random", random.Random(0)
-        token_files.write(prefix, [[rng.randrange(50257) for _ in range(400_000)]])
-        return prefix
-
     def environment(self, isa):
         name, _, (torch, onednn, mkl) = isa
         return {
@@ -155,7 +145,7 @@ class Bench:
             stderr=subprocess.DEVNULL)  # fmt: skip
         # Without the compiler, as on the nodes of a cluster.
         _, _, peak = run(
-            [self.build / "bin/hocket-runtime", "train", program, "--data", self.folder / "random",
+            [self.build / "bin/hocket-runtime", "train", program, "--mock-data",
              "--steps", self.steps, "--log", log],
             stderr=subprocess.DEVNULL, env=self.environment(isa),
         )  # fmt: skip
@@ -310,7 +300,6 @@ def write_document(text):
 def main():
     arguments = parse_arguments()
     bench = Bench(arguments)
-    bench.write_corpus()
     compiled = compile_table(bench)
     print(compiled, flush=True)
     trained = training_table(bench, arguments.turns)

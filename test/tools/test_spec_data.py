@@ -85,6 +85,17 @@ class SpecDataTest(unittest.TestCase):
         self.assertIn("training.data.valid: all data is used whole, and nothing "
                       "is left for test", done.stderr)  # fmt: skip
 
+    def test_random_tokens_need_no_data(self):
+        mock = self.losses("plain.hkx", "--mock-data")
+        self.assertEqual(self.losses("spec.hkx", "--mock-data"), mock)
+        self.must("compile", "plain.textproto", "--mesh", "tp=2", "-o", "two.hkx")
+        for (loss, other) in zip(mock, self.losses("two.hkx", "--mock-data"), strict=True):
+            self.assertAlmostEqual(loss, other, delta=1e-5)
+        for more in ("--data", "--valid-data"):
+            done = self.run_here("train", "plain.hkx", "--mock-data", more, "a")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--mock-data is in place of --data", done.stderr)
+
     def test_what_is_wrong_is_said(self):
         done = self.run_here("train", "plain.hkx")
         self.assertEqual(done.returncode, 2)

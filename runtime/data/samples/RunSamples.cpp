@@ -6,6 +6,8 @@
 
 #include "runtime/data/samples/RunSamples.h"
 
+#include "runtime/data/samples/MockDataset.h"
+
 using namespace hocket;
 using namespace hocket::data;
 
@@ -62,6 +64,10 @@ StatusOr<RunSamplesRequest> data::resolveRunSamples(const RunData &from,
 StatusOr<std::unique_ptr<SampleSource>>
 data::openRunSamples(const RunData &from, GptDatasetOptions options,
                      const RunLength &run, Split split) {
+  if (from.isMock) {
+    HOCKET_ASSIGN_OR_RETURN(uint64_t samples, samplesOfRun(run, split));
+    return MockDataset::create(options, split, samples);
+  }
   HOCKET_ASSIGN_OR_RETURN(
       RunSamplesRequest request,
       resolveRunSamples(from, std::move(options), run, split));

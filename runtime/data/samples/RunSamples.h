@@ -18,6 +18,8 @@ struct RunData {
   /// --valid-data-path has it: then all of them are used whole, and no document
   /// is shared out.
   std::vector<std::string> validData, testData = {};
+  /// There is no data: samples are made up (MockDataset.h).
+  bool isMock = false;
   /// What errors call them.
   std::string dataName = "--data", validName = "--valid-data",
               testName = "training.data.test";
@@ -43,7 +45,8 @@ StatusOr<RunSamplesRequest> resolveRunSamples(const RunData &from,
                                               const RunLength &run,
                                               Split split);
 
-/// The samples of a split in the order of the run. Errors name the option.
+/// The samples of a split in the order of the run, or made up. Errors name the
+/// option.
 StatusOr<std::unique_ptr<SampleSource>>
 openRunSamples(const RunData &from, GptDatasetOptions options,
                const RunLength &run, Split split);

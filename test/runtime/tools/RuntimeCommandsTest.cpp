@@ -131,7 +131,8 @@ TEST_F(RuntimeCommands, TrainSaysWhatIsMissing) {
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.text,
             "hocket-runtime: training wants --data PREFIX (made by `hocket "
-            "data prepare`), or training.data.train in its specification\n");
+            "data prepare`), training.data.train in its specification, or "
+            "--mock-data\n");
   outcome = hocketRuntime("train " + hkx + " --data " + folder + "/none");
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.text, HasSubstr(folder + "/none"));
