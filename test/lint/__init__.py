@@ -27,6 +27,7 @@ RULES = (
     descriptions.passes_are_tested,
     documents.generated_are_current,
     documents.links_lead_somewhere,
+    documents.code_blocks_end,
     documents.constraints_are_tested,
     documents.constraints_are_documented,
     words.glossary_is_kept,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+FENCE = re.compile(r"^ *(```\S*)", re.M)
 CONSTRAINT = re.compile(r"^\| ([A-Z]\d+) \|", re.M)
 QUOTED = re.compile(r"\"([DEHKPQSVX]\d+): ")
 NUMBER = re.compile(r"\b[DEHKPQSVX]\d+\b")
@@ -33,6 +34,17 @@ def links_lead_somewhere(tree):
             outside = "://" in target or target.startswith("mailto:")
             if not outside and not is_kept(tree.root / path.parent / target):
                 yield f"{path}: links to {target}, which does not exist"
+
+
+def code_blocks_end(tree):
+    """Every code block of a document has both of its fences."""
+    for path in tree.with_suffix(".md"):
+        fences = FENCE.findall(tree.text(path))
+        for number, fence in enumerate(fences):
+            if number % 2 and fence != "```":
+                yield f"{path}: {fence} stands in another block of code"
+        if len(fences) % 2:
+            yield f"{path}: a block of code has only one ```"
 
 
 def is_kept(path):
