@@ -8,6 +8,7 @@
 #include "frontends/spec/model/DataSources.h"
 #include "frontends/spec/model/Frozen.h"
 #include "frontends/spec/model/Sizes.h"
+#include "frontends/spec/text/SpecText.h"
 
 #include <algorithm>
 #include <charconv>
@@ -254,6 +255,7 @@ void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   checkLora(spec, errors);
   if (!isSplit(training.data().split()))
     errors.add(17, "training.data.split",
-               "training.data.split is not three shares; write for example "
-               "\"969,30,1\"");
+               "training.data.split is \"" + elide(training.data().split()) +
+                   "\"; write one to three shares, the first above 0, for "
+                   "example \"969,30,1\"");
 }

@@ -160,8 +160,10 @@ static std::string explainUnknownValue(const std::string &value,
       const FieldDescriptor *field = type->field(i);
       if (field->message_type())
         open.push_back(field->message_type());
-      if (field->enum_type() && field->name() == fieldName)
-        types.push_back(field->enum_type());
+      const EnumDescriptor *values = field->enum_type();
+      if (values && field->name() == fieldName &&
+          std::find(types.begin(), types.end(), values) == types.end())
+        types.push_back(values);
     }
   }
   std::string text = fieldName + " cannot be " + elide(value);

@@ -34,6 +34,8 @@ const BadText badTexts[] = {
      "you mean model.layers, model.encoder.layers or model.vision.layers?"},
     {"model { activation: gelu }",
      "a.textproto:1:21: S1: activation cannot be gelu; write GELU"},
+    {"model { activation: SWIGLOO }",
+     "a.textproto:1:21: S1: activation cannot be SWIGLOO; write SWIGLU"},
     {"model { layers: \"x\" }",
      "a.textproto:1:17: S1: Expected integer, got: \"x\""},
     {"model { layers: 3 layers: 4 }",
@@ -502,12 +504,15 @@ const BadOverride badOverrides[] = {
     {"training.optimizer.sgd.momentum=-1",
      "S10: training.optimizer.sgd.momentum is -1; write a number of at least 0 "
      "and below 1"},
-    {"training.data.split=0,1,1", "S17: training.data.split is not three "
-                                  "shares; write for example \"969,30,1\""},
-    {"training.data.split=1,2,3,4", "S17: training.data.split is not three "
-                                    "shares; write for example \"969,30,1\""},
-    {"training.data.split=a", "S17: training.data.split is not three shares; "
-                              "write for example \"969,30,1\""},
+    {"training.data.split=0,1,1",
+     "S17: training.data.split is \"0,1,1\"; write one to three shares, the "
+     "first above 0, for example \"969,30,1\""},
+    {"training.data.split=1,2,3,4",
+     "S17: training.data.split is \"1,2,3,4\"; write one to three shares, the "
+     "first above 0, for example \"969,30,1\""},
+    {"training.data.split=a",
+     "S17: training.data.split is \"a\"; write one to three shares, the first "
+     "above 0, for example \"969,30,1\""},
     {"training.validation.batches=0",
      "S4: training.validation.batches is 0; write a number from 1 to "
      "281474976710656"},
