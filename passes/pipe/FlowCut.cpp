@@ -168,10 +168,19 @@ LogicalResult FlowCut::require(Value value, unsigned step) {
     return success();
   }
   // An argument's own steps can be widened; see `stepsOf`.
-  if (*from > step && !isa<BlockArgument>(value))
+  if (*from <= step || isa<BlockArgument>(value))
+    return success();
+  // So can those of what backward computes again from arguments, such as the
+  // norm of the embeddings where the first layer is in the next stage.
+  Operation *op = value.getDefiningOp();
+  if (!wouldOpBeTriviallyDead(op))
     return emitError(value.getLoc())
            << "P5: a value of step " << *from
            << " is needed before it is computed, in step " << step;
+  stepOfOp[op] = step;
+  for (Value operand : op->getOperands())
+    if (failed(require(operand, step)))
+      return failure();
   return success();
 }
 

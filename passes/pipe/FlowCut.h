@@ -11,10 +11,11 @@
 /// last stage is step 0.
 ///
 /// Each call has its step given. Every other op goes to the first step that has
-/// all of its operands. An op that depends on nothing but variables, constants
-/// and what the host gives (a rotary table, a gathered weight) is *floating*:
-/// every step that needs it has a copy. A value that a later step needs crosses
-/// all boundaries between the two.
+/// all of its operands, or to an earlier one that needs its result, if what it
+/// takes are arguments in the end. An op that depends on nothing but variables,
+/// constants and what the host gives (a rotary table, a gathered weight) is
+/// *floating*: every step that needs it has a copy. A value that a later step
+/// needs crosses all boundaries between the two.
 ///
 ///   %x = xf.embedding %tokens, %w     step 0
 ///   %y = call @layer(%x, %t, ...)     step 0     %t: in both

@@ -6,8 +6,9 @@
 ///
 /// \file
 /// Ten steps of one model on one rank and on pipelines of every schedule,
-/// uneven and with stages without layers, with tied and untied embeddings: the
-/// losses and all that is saved agree, dropout included.
+/// uneven and with stages without layers, with tied and untied embeddings, and
+/// with a norm of them: the losses and all that is saved agree, dropout
+/// included.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -129,7 +130,8 @@ void expectSaved(const PipelineOutcome &a, const PipelineOutcome &b) {
 TEST_P(Pipeline, TrainsTheModelOfOneRank) {
   for (const char *variant :
        {"dropout { attention: 0.1 residual: 0.2 embedding: 0.1 }",
-        "tied_embeddings: false position: ROTARY norm: RMS_NORM"}) {
+        "tied_embeddings: false position: ROTARY norm: RMS_NORM",
+        "embedding_norm: true position: ALIBI"}) {
     SCOPED_TRACE(variant);
     std::string spec = std::string(model) + variant + training + "}\n";
     // Once for all plans.
