@@ -216,6 +216,7 @@ static int parseAndRun(CLI::App &app, int argc, char **argv,
                        const Status &result) {
   std::string name = app.get_name();
   useHelpText(app);
+  refuseEmptyValues(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &help) {

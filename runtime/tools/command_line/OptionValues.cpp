@@ -98,17 +98,42 @@ CLI::Option *hocket::wantPath(CLI::Option *option) {
   });
 }
 
+/// The name of wantText()'s check.
+static constexpr const char *textCheck = "text";
+
 CLI::Option *hocket::wantText(CLI::Option *option) {
-  return want(option, [](std::string &value) {
+  auto check = [](std::string &value) {
     size_t at = findInvalidUtf8(value);
     return at == value.size()
                ? std::string()
                : formatText("wants UTF-8; byte %zu of it is none", at + 1);
-  });
+  };
+  return option->transform(CLI::Validator(check, "", textCheck));
 }
 
 CLI::Option *hocket::wantSomeText(CLI::Option *option) {
   return want(wantText(option), [](std::string &value) -> std::string {
     return value.empty() ? "wants at least one character" : "";
   });
+}
+
+/// Whether wantText() was called on the option.
+static bool takesText(CLI::Option *option) {
+  try {
+    return option->get_validator(textCheck);
+  } catch (const CLI::OptionNotFound &) {
+    return false;
+  }
+}
+
+void hocket::refuseEmptyValues(CLI::App &app) {
+  for (CLI::Option *option : app.get_options())
+    if (option->get_items_expected_max() > 0 && !takesText(option))
+      option->check(CLI::Validator(
+          [](std::string &value) -> std::string {
+            return value.empty() ? "wants a value, not ''" : "";
+          },
+          ""));
+  for (CLI::App *command : app.get_subcommands({}))
+    refuseEmptyValues(*command);
 }

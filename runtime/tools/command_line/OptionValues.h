@@ -48,11 +48,16 @@ CLI::Option *wantOneOf(CLI::Option *option,
 /// The option names a file or folder, not `-` for standard output.
 CLI::Option *wantPath(CLI::Option *option);
 
-/// The option takes text, which is UTF-8.
+/// The option takes text, which is UTF-8 and may be empty.
 CLI::Option *wantText(CLI::Option *option);
 
 /// The option takes text of at least one character.
 CLI::Option *wantSomeText(CLI::Option *option);
+
+/// Has every option and argument of every command refuse an empty value, which
+/// a shell makes of a variable that is not set, and which commands mostly
+/// could not tell from no option. Those of wantText() take it.
+void refuseEmptyValues(CLI::App &app);
 
 /// An option that sets `to` to what one of a few words stands for.
 template <typename T>

@@ -298,7 +298,8 @@ static void registerInspectTokenizer(CLI::App &tokenizer, Status &result) {
                   "byte, or a file or folder, as --tokenizer takes it")
       ->required()
       ->type_name("PATH");
-  app->add_option("--text", command->text, "Shows the tokens of this text")
+  wantText(
+      app->add_option("--text", command->text, "Shows the tokens of this text"))
       ->type_name("WORDS");
   app->add_flag("--json", command->json, "Print it as JSON");
   app->footer("Example:\n  hocket tokenizer inspect gpt2/tokenizer.json "

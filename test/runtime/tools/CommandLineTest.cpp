@@ -36,6 +36,7 @@ struct Program : testing::Test {
     wantNumber(train->add_option("--timeout", timeout, "Seconds"), 0, 1e9);
     wantPositive(train->add_option("--flops", flops, "FLOP/s"), 1e30);
     wantPath(train->add_option("--save", save, "Where"))->type_name("DIR");
+    wantText(train->add_option("--title", title, "Any text"));
     addChoice<Mode>(
         *train, "--mode", mode,
         {{"auto", Mode::Auto}, {"on", Mode::On}, {"off", Mode::Off}}, "Graphs");
@@ -73,7 +74,7 @@ struct Program : testing::Test {
 
   CLI::App app{"A program."};
   Status result;
-  std::string input, data, save, out, err;
+  std::string input, data, save, title, out, err;
   uint64_t steps = 7;
   unsigned ranks = 1;
   double timeout = 0, flops = 1;
@@ -134,6 +135,17 @@ TEST_F(Program, AFolderIsNotStandardOutput) {
   EXPECT_EQ(refused({"train", "S", "--save", "-"}),
             "prog: --save wants a path; it cannot be written to standard "
             "output (-)");
+}
+
+TEST_F(Program, AnEmptyValueIsNotNone) {
+  EXPECT_EQ(refused({"train", "S", "--data", ""}),
+            "prog: --data wants a value, not ''");
+  EXPECT_EQ(refused({"train", "S", "--data="}),
+            "prog: --data wants a value: PREFIX");
+  EXPECT_EQ(refused({"train", ""}), "prog: INPUT wants a value, not ''");
+  EXPECT_EQ(refused({"train", "S", "--save", ""}),
+            "prog: --save wants a path, not ''");
+  EXPECT_EQ(run({"train", "S", "--title", ""}), 0);
 }
 
 TEST_F(Program, WithoutACommandHelpIsPrinted) {
