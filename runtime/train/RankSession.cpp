@@ -7,6 +7,7 @@
 #include "runtime/train/RankSession.h"
 
 #include "base/Format.h"
+#include "runtime/checkpoint/ModelFields.h"
 #include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/comm/nccl/NcclWorld.h"
 #include "runtime/executor/ProgramGroups.h"
@@ -129,9 +130,35 @@ Status RankSession::initialize(bool restoreFollows) {
                                              : FirstValues::All);
 }
 
+/// Weights fit another model too, whose text the user may not have meant.
+static std::vector<std::string>
+otherModelNotices(const checkpoint::RunState &state, const std::string &here,
+                  const std::string &dir) {
+  constexpr size_t most = 8;
+  std::vector<std::string> notices;
+  for (const checkpoint::ModelField &field :
+       checkpoint::differentModelFields(state.specText, here))
+    notices.push_back("warning: " + dir + " was trained with " + field.path +
+                      ": " + field.stored + ", which is " +
+                      (field.here.empty() ? "not set" : field.here) + " here");
+  if (notices.size() > most) {
+    size_t more = notices.size() - most;
+    notices.resize(most);
+    notices.push_back(formatText("warning: %zu more fields of the model "
+                                 "differ",
+                                 more));
+  }
+  return notices;
+}
+
 StatusOr<checkpoint::RunState> RankSession::restore(const std::string &dir) {
   auto notice = phase("loading " + dir);
-  return loadRun(*loaded, dir);
+  HOCKET_ASSIGN_OR_RETURN(checkpoint::RunState state, loadRun(*loaded, dir));
+  const std::string &here = loaded->program().provenance().spec_text();
+  notice.reset();
+  for (const std::string &line : otherModelNotices(state, here, dir))
+    print(line);
+  return state;
 }
 
 StatusOr<LoadedWeights>

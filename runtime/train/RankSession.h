@@ -41,7 +41,8 @@ public:
   /// executor's seed; where restore() follows, not those that it sets.
   Status initialize(bool restoreFollows);
 
-  /// Takes weights and state from the run or the checkpoint in `dir`.
+  /// Takes weights and state from the run or the checkpoint in `dir`, and warns
+  /// if it was trained as another model.
   StatusOr<checkpoint::RunState> restore(const std::string &dir);
 
   /// Takes the weights alone: of the checkpoint in `dir`, or `imported`, which

@@ -105,6 +105,18 @@ class TrainOutputTest(unittest.TestCase):
                          *options.split()).stdout  # fmt: skip
         self.assertNotIn("are not used", said)
 
+    def test_another_model_with_the_same_weights_is_said(self):
+        run = self.folder / "run"
+        self.must("train", self.spec, "--data", self.data, "--steps", 1, "--save", run)
+        onward = ["train", self.spec, "--data", self.data, "--load", run, "--steps", 2]
+        self.assertNotIn("was trained with", self.must(*onward).stdout)
+        warning = f"warning: {run} was trained with model.activation: SWIGLU, which is GEGLU here"
+        other = ["--set", "model.activation=GEGLU"]
+        self.assertIn(warning, self.must(*onward, *other).stdout)
+        written = self.must("generate", "--load", run, "--tokenizer", "byte",
+                            "--prompt", "to", "--tokens", 1, *other)  # fmt: skip
+        self.assertIn(warning, written.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
