@@ -28,13 +28,11 @@ static constexpr std::string_view meshOption = "--mesh";
 const std::vector<PlanFlagInfo> &spec::planFlags() {
   static const std::vector<PlanFlagInfo> table = {
       {"--mesh",
-       "Ranks along each axis, e.g. pp=2,dp=2,tp=2; their product is the "
-       "number\n"
-       "of ranks. pp: pipeline, dp: data, cp: context, tp: tensor, ep: "
-       "experts\n"
-       "(a divisor of dp * cp, times tp / etp), etp: ranks along tp that "
-       "share\n"
-       "an expert. Default: 1 of each, etp: as tp",
+       "Ranks along axes, e.g. pp=2,dp=2,tp=2; the product of all axes is the\n"
+       "number of ranks. pp: pipeline, dp: data, cp: context, tp: tensor, ep:\n"
+       "experts (a divisor of dp * cp, times tp / etp), etp: ranks along tp\n"
+       "that share an expert. Other axes stay as the specification, the run\n"
+       "or --plan has them. Default: 1 of each, etp: as tp",
        true},
       {"--virtual-stages",
        "Chunks of the model on each pipeline rank. More chunks shrink the\n"

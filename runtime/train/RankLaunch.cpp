@@ -73,13 +73,22 @@ static StatusOr<unsigned> threadsOf(const comm::Launch &launch) {
   return std::max(1u, std::min(cores, std::max(1u, share)));
 }
 
+/// "1 rank", "8 ranks (pp=2,cp=2,tp=2)".
+static std::string ranksOf(const program::Program &program, unsigned ranks) {
+  std::string axes;
+  for (const auto &axis : program.mesh().axes())
+    axes += (axes.empty() ? "" : ",") + axis.name() + "=" +
+            std::to_string(axis.size());
+  return ranks == 1 ? "1 rank" : formatText("%u ranks (", ranks) + axes + ")";
+}
+
 /// One rank a process.
 static Status runLaunched(RankSeat seat, const RankLaunch &work,
                           comm::GroupTable table, const comm::Launch &launch) {
   if (launch.size != table.ranks)
     return invalidArgument(
-        formatText("the program is for %u ranks, %s has started %u processes",
-                   table.ranks, launch.launcher.c_str(), launch.size));
+        "the program is for " + ranksOf(*seat.program, table.ranks) + ", " +
+        launch.launcher + formatText(" has started %u processes", launch.size));
   // Ranks that compute the same must do it alike; what machines measure
   // differs.
   if (launch.localSize < launch.size)

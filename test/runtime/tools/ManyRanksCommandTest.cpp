@@ -246,9 +246,10 @@ TEST_F(ManyRanksCommand, AProcessTooFewIsSaid) {
   if (!hasMpi())
     GTEST_SKIP() << "there is no MPI on this machine";
   Outcome outcome = shell(mpirun(2) + train("--steps 1"));
-  EXPECT_THAT(outcome.text,
-              HasSubstr("hocket-runtime: the program is for 3 ranks, mpirun "
-                        "has started 2 processes\n"));
+  EXPECT_THAT(
+      outcome.text,
+      HasSubstr("hocket-runtime: the program is for 3 ranks (dp=3), mpirun "
+                "has started 2 processes\n"));
   EXPECT_EQ(outcome.status, 2);
 }
 
