@@ -147,6 +147,11 @@ private:
         entries.generate ? spec::whyNotServed(loaded.spec) : "";
     if (!reason.empty() && !request.anyEntries)
       return invalidArgument(request.input + ": --entries generate: " + reason);
+    if (!reason.empty() && loaded.spec.model().has_encoder())
+      return invalidArgument(request.input +
+                             ": no text can be written, since what an encoder "
+                             "reads is kept in caches: " +
+                             reason);
     entries.generate &= reason.empty();
     // What a file of shardings names is of training's forward pass.
     entries.train |= !loaded.spec.plan().shardings().empty();

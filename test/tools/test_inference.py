@@ -21,6 +21,15 @@ training {
   data { split: "50,50,0" } validation { interval: 400 batches: 2 }
 }
 """
+T5 = """model {
+  encoder { layers: 1 } layers: 1 hidden: 16 heads: 2 vocab_size: 300 norm: RMS_NORM
+  activation: RELU bias: false attention_scale: 1 position: RELATIVE
+}
+training {
+  micro_batch_size: 1 sequence_length: 32 encoder_sequence_length: 32 steps: 1
+  span_corruption { sentinels: 20 }
+}
+"""
 LINE = "to be or not to be that is the question\n"
 
 
@@ -232,7 +241,12 @@ class InferenceTest(unittest.TestCase):
         gpu = self.folder / "gpu.hkx"
         self.must("compile", spec, "--entries", "generate", "--target", "cuda", "-o", gpu)
         self.must("verify", gpu)
+        two_stacks = self.write("t5.textproto", T5)
         for arguments, message in (
+            (("generate", two_stacks, "--load", self.run_, "--tokenizer", "byte",
+              "--prompt", "to", "--mesh", "cp=2"),
+             "no text can be written, since what an encoder reads is kept in caches: "
+             "ranks that share sequences (cp) keep no cache"),
             (("train", writer, "--data", f"{self.data}_text_document", "--save", self.folder / "n"),
              "no entry 'train_step': it has eval_step, prefill and decode; compile it with "
              "--entries train"),
