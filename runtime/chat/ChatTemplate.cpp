@@ -114,8 +114,52 @@ ChatTemplate::answersByPrefix(const Value &messages,
   return answers;
 }
 
+/// The lines of a list of parts that are all texts.
+static std::optional<std::string> joinedParts(const Items &parts) {
+  std::string joined;
+  for (const Value &part : parts) {
+    const Value *type = part.isDict() ? part.find("type") : nullptr;
+    const Value *text = part.isDict() ? part.find("text") : nullptr;
+    if (!type || !type->isString() || type->string() != "text" || !text ||
+        !text->isString())
+      return std::nullopt;
+    joined += (&part == &parts.front() ? "" : "\n") + text->string();
+  }
+  return joined;
+}
+
+/// The content in a form that the template takes, where it comes in another.
+static Value adapted(const Value &content, const ContentForms &forms) {
+  if (content.isString() && !forms.texts)
+    return Value::list({Value::dict({{"type", "text"}, {"text", content}})});
+  if (content.isList() && !forms.parts)
+    if (std::optional<std::string> text = joinedParts(content.items()))
+      return Value(*text);
+  return content;
+}
+
+static Value adaptedMessages(const Value &messages, const ContentForms &forms) {
+  if (!messages.isList())
+    return messages;
+  Items items;
+  for (const Value &message : messages.items()) {
+    if (!message.isDict()) {
+      items.push_back(message);
+      continue;
+    }
+    Members members;
+    for (const auto &[name, value] : message.members())
+      members.emplace_back(name,
+                           name == "content" ? adapted(value, forms) : value);
+    items.push_back(Value::dict(std::move(members)));
+  }
+  return Value::list(std::move(items));
+}
+
 StatusOr<Conversation>
-ChatTemplate::renderToLearn(const Value &messages) const {
+ChatTemplate::renderToLearn(const Value &given,
+                            const ContentForms &forms) const {
+  const Value messages = adaptedMessages(given, forms);
   HOCKET_ASSIGN_OR_RETURN(Rendered whole, render(messages, false));
   Conversation conversation{std::move(whole.text), std::move(whole.generated)};
   if (!isMarked) {

@@ -74,7 +74,11 @@ public:
   /// The same, with what is learned of it. InvalidArgument where that cannot be
   /// told: without {% generation %} the text of the first messages has to be
   /// the beginning of that of all.
-  StatusOr<Conversation> renderToLearn(const Value &messages) const;
+  /// A content of another form than `forms`, those of contentForms(), is
+  /// brought into one of them: of a text a template that loops over parts
+  /// prints nothing, and nothing would be learned.
+  StatusOr<Conversation> renderToLearn(const Value &messages,
+                                       const ContentForms &forms) const;
 
 private:
   ChatTemplate() = default;

@@ -273,7 +273,7 @@ static void renderTemplate(std::string_view bytes) {
   chat::Value messages = chat::Value::list(
       {message("user", "to be"), message("assistant", "or not")});
   (void)parsed->render(messages, true);
-  auto learned = parsed->renderToLearn(messages);
+  auto learned = parsed->renderToLearn(messages, parsed->contentForms());
   if (!learned.ok())
     return;
   for (auto [begin, end] : learned->answers)

@@ -26,7 +26,10 @@ struct DocumentEncoder::Json {
 };
 
 DocumentEncoder::DocumentEncoder(const EncoderOptions &options)
-    : options(options), json(std::make_unique<Json>()) {}
+    : options(options), json(std::make_unique<Json>()) {
+  if (options.chat)
+    contents = options.chat->contentForms();
+}
 DocumentEncoder::~DocumentEncoder() = default;
 
 /// Counts lines up to the one that begins at `offset`. Every line is counted
@@ -314,7 +317,7 @@ Status DocumentEncoder::parseConversation(const DocumentChunk &chunk,
                    "expected an object with messages under the key '" +
                        options.jsonKeys.front() +
                        "': [{\"role\": \"user\", \"content\": ...}, ...]");
-  auto conversation = options.chat->renderToLearn(read->messages);
+  auto conversation = options.chat->renderToLearn(read->messages, contents);
   if (!conversation.ok())
     return wrongAt(chunk, begin, conversation.status().message());
   LearnedTokens encoded =

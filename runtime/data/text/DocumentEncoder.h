@@ -110,6 +110,7 @@ private:
             EncodedText &out);
 
   EncoderOptions options;
+  chat::ContentForms contents; ///< What the chat template takes.
   std::unique_ptr<Json> json;
   std::vector<int32_t> tokens;
   std::vector<std::string_view> lineTexts; ///< Of a line, one a key.

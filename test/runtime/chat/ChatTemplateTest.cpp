@@ -115,7 +115,8 @@ TEST(ChatTemplate, AnswersArePrefixDifferences) {
   auto chat = parse(textOf("templates/chatml.jinja"));
   ASSERT_TRUE(chat.ok());
   EXPECT_FALSE(chat->marksAnswers());
-  auto found = chat->renderToLearn(valueOf(conversations[1]));
+  auto found =
+      chat->renderToLearn(valueOf(conversations[1]), chat->contentForms());
   ASSERT_TRUE(found.ok()) << found.status().message();
   std::vector<std::string> answers;
   for (auto [begin, end] : found->answers)
@@ -124,12 +125,52 @@ TEST(ChatTemplate, AnswersArePrefixDifferences) {
                                                "Grün \u2713<|im_end|>\n"}));
 }
 
+/// What is learned of a question and an answer, whose content is a text or a
+/// list of parts.
+std::vector<std::string> learnedWith(const std::string &source,
+                                     const char *messages) {
+  auto chat = parse(source);
+  EXPECT_TRUE(chat.ok()) << chat.status().message();
+  auto found = chat->renderToLearn(valueOf(ordered_json::parse(messages)),
+                                   chat->contentForms());
+  EXPECT_TRUE(found.ok()) << found.status().message();
+  std::vector<std::string> learned = {found->text};
+  for (auto [begin, end] : found->answers)
+    learned.push_back(found->text.substr(begin, end - begin));
+  return learned;
+}
+
+TEST(ChatTemplate, ContentsHaveTheFormThatItTakes) {
+  const char *texts =
+      R"([{"role":"user","content":"Hi"},{"role":"assistant","content":"Yo"}])";
+  const char *parts =
+      R"([{"role":"user","content":[{"type":"text","text":"H"},)"
+      R"({"type":"text","text":"i"}]},{"role":"assistant",)"
+      R"("content":[{"type":"text","text":"Yo"}]}])";
+  const std::string ofParts =
+      "{% for m in messages %}{{ m.role }}:{% for part in m.content %}"
+      "{{ part.text }}{% endfor %};{% endfor %}";
+  const std::string ofTexts =
+      "{% for m in messages %}{{ m.role }}:{% if m.content is string %}"
+      "{{ m.content }}{% endif %};{% endfor %}";
+  using Learned = std::vector<std::string>;
+  EXPECT_EQ(learnedWith(ofParts, parts),
+            (Learned{"user:Hi;assistant:Yo;", "assistant:Yo;"}));
+  EXPECT_EQ(learnedWith(ofParts, texts),
+            (Learned{"user:Hi;assistant:Yo;", "assistant:Yo;"}));
+  EXPECT_EQ(learnedWith(ofTexts, texts),
+            (Learned{"user:Hi;assistant:Yo;", "assistant:Yo;"}));
+  EXPECT_EQ(learnedWith(ofTexts, parts),
+            (Learned{"user:H\ni;assistant:Yo;", "assistant:Yo;"}));
+}
+
 TEST(ChatTemplate, SaysWhereAnswersCannotBeTold) {
   auto conversations =
       ordered_json::parse(std::ifstream(folder + "golden/conversations.json"));
   auto chat = parse(textOf("templates/reasoning.jinja"));
   ASSERT_TRUE(chat.ok());
-  auto found = chat->renderToLearn(valueOf(conversations[2]));
+  auto found =
+      chat->renderToLearn(valueOf(conversations[2]), chat->contentForms());
   EXPECT_EQ(found.status().code(), StatusCode::InvalidArgument);
   EXPECT_EQ(
       found.status().message(),
