@@ -284,6 +284,8 @@ class PlanTest(unittest.TestCase):
         message = self.refused("plan", self.spec, "--cluster", "a100:8")
         self.assertIn("no plan fits 8 devices of a100", message)
         self.assertRegex(message, r"the least found is [\d.]+ GiB")
+        message = self.refused("plan", self.spec, "--cluster", "a100:1")
+        self.assertIn("no plan fits 1 device of a100", message)
 
     def test_accuracy_reads_both_layouts(self):
         table = self.folder / "runs.csv"

@@ -7,6 +7,7 @@
 #include "compiler/tools/planning/AutoPlan.h"
 
 #include "base/Format.h"
+#include "base/Quantity.h"
 #include "compiler/tools/planning/PlanReport.h"
 
 #include <google/protobuf/text_format.h>
@@ -83,8 +84,9 @@ private:
 /// Why nothing was found.
 static Status nothingFits(const CostProblem &problem,
                           const FittingResult &result, int64_t memory) {
-  std::string text = "no plan for " + std::to_string(problem.devices) +
-                     " devices of " + problem.system.name() + " fits " +
+  std::string text = "no plan for " +
+                     formatNoun(uint64_t(problem.devices), "device") + " of " +
+                     problem.system.name() + " fits " +
                      formatBytes(uint64_t(memory)) + " a rank";
   const MeasuredPlan *nearest = nullptr;
   for (const MeasuredPlan &tried : result.measured)
@@ -248,10 +250,10 @@ std::string hocket::autoPlanText(const AutoPlan &plan) {
   const FittingResult &search = plan.search;
   std::string text = "plan: " + printPlan(plan.best().plan) + "\n" +
                      summaryText(plan.problem, plan.best().cost) + "\n";
-  text += formatText("%zu plans laid out, %lld faster ones left out for their "
+  text += formatNoun(search.measured.size(), "plan") +
+          formatText(" laid out, %lld faster ones left out for their "
                      "priced bytes; gap %.2f%%\n",
-                     search.measured.size(), (long long)search.skipped,
-                     100 * search.gap());
+                     (long long)search.skipped, 100 * search.gap());
   return text + memoryTable(plan);
 }
 

@@ -82,8 +82,8 @@ std::string freeText(const CostProblem &problem) {
 Status nothingFits(const CostProblem &problem, PlanSearch &search,
                    int64_t memory) {
   SearchResult any = search.run({});
-  std::string where =
-      std::to_string(problem.devices) + " devices of " + problem.system.name();
+  std::string where = formatNoun(uint64_t(problem.devices), "device") + " of " +
+                      problem.system.name();
   if (any.best.empty() && problem.step.microbatch > 0)
     return invalidArgument("no plan spreads this over " + where + ", and " +
                            keptText(problem) + "; write " + freeText(problem) +
@@ -112,9 +112,10 @@ void printText(const CostProblem &problem, const SearchResult &result) {
   const PricedPlan &best = result.best[0];
   std::cout << problem.model.name << " ("
             << formatCount(problem.model.parameters()) << " parameters) on "
-            << problem.devices << " devices of " << problem.system.name()
-            << ", steps of " << problem.step.globalBatch << " x "
-            << problem.step.sequence << " tokens\n";
+            << formatNoun(uint64_t(problem.devices), "device") << " of "
+            << problem.system.name() << ", steps of "
+            << problem.step.globalBatch << " x " << problem.step.sequence
+            << " tokens\n";
   if (std::string kept = keptText(problem); !kept.empty())
     std::cout << kept << "\n";
   std::cout << "\n"

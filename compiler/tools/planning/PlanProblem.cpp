@@ -7,6 +7,7 @@
 #include "compiler/tools/planning/PlanProblem.h"
 
 #include "base/Format.h"
+#include "base/Quantity.h"
 #include "frontends/FrontEnd.h"
 #include "frontends/spec/model/Frozen.h"
 #include "frontends/spec/model/LayerPattern.h"
@@ -255,8 +256,9 @@ std::string hocket::planText(const PlanRequest &request,
                              const CostProblem &problem,
                              const PricedPlan &plan) {
   std::ostringstream text;
-  text << "# A plan of " << problem.model.name << " on " << problem.devices
-       << " devices of " << problem.system.name() << ", predicted to take\n# "
+  text << "# A plan of " << problem.model.name << " on "
+       << formatNoun(uint64_t(problem.devices), "device") << " of "
+       << problem.system.name() << ", predicted to take\n# "
        << formatText("%.3f s +/- %.1f%% a step and %.2f GiB a rank.\n",
                      plan.cost.seconds(), 100 * spreadOf(problem),
                      double(plan.cost.bytes()) / double(1 << 30));
