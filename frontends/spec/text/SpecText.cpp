@@ -191,6 +191,16 @@ quotedPair(std::string_view message, std::string_view first,
                    std::string(message.substr(start, end - start)));
 }
 
+/// What to do about a character that the parser takes for no part of a word.
+static std::string explainCharacter(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF"))
+    return "the file begins with a byte order mark; save it as UTF-8 without "
+           "one";
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    return "the file is UTF-16; save it as UTF-8";
+  return "a character that is not ASCII stands outside of quotes and comments";
+}
+
 namespace {
 /// Turns the parser's messages into ours. Only the first error is kept: those
 /// after it are mostly its consequences.
@@ -211,6 +221,8 @@ public:
                               "\" for field \"")) {
       token = names->first;
       explained = explainUnknownValue(token, names->second);
+    } else if (message.starts_with("Interpreting non ascii codepoint")) {
+      explained = explainCharacter(source.text);
     }
     if (explained.ends_with("got: "))
       explained += "the end of the text";

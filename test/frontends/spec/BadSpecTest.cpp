@@ -34,6 +34,13 @@ const BadText badTexts[] = {
      "you mean model.layers, model.encoder.layers or model.vision.layers?"},
     {"model { activation: gelu }",
      "a.textproto:1:21: S1: activation cannot be gelu; write GELU"},
+    {"\xEF\xBB\xBFmodel { }",
+     "a.textproto:1:1: S1: the file begins with a byte order mark; save it as "
+     "UTF-8 without one"},
+    {"\xFF\xFEm", "a.textproto:1:1: S1: the file is UTF-16; save it as UTF-8"},
+    {"name: \xE2\x80\x9Cnano\xE2\x80\x9D",
+     "a.textproto:1:7: S1: a character that is not ASCII stands outside of "
+     "quotes and comments"},
     {"model { activation: SWIGLOO }",
      "a.textproto:1:21: S1: activation cannot be SWIGLOO; write SWIGLU"},
     {"model { layers: \"x\" }",
