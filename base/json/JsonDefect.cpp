@@ -6,6 +6,7 @@
 
 #include "base/json/JsonDefect.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -308,4 +309,13 @@ std::optional<size_t> hocket::findJsonMember(std::string_view text,
   };
   scanner.run();
   return found;
+}
+
+std::string hocket::placeInFile(const std::string &path, std::string_view text,
+                                size_t offset, uint64_t line) {
+  std::string_view before = text.substr(0, offset);
+  auto lines = uint64_t(std::count(before.begin(), before.end(), '\n'));
+  size_t column = before.size() - (before.rfind('\n') + 1);
+  return path + ":" + std::to_string(line + lines) + ":" +
+         std::to_string(column + 1);
 }

@@ -15,6 +15,7 @@
 #define HOCKET_BASE_JSON_JSONDEFECT_H
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,11 @@ std::optional<JsonDefect> findJsonDefect(std::string_view text);
 std::optional<size_t> findJsonMember(std::string_view text,
                                      std::string_view key,
                                      unsigned occurrence = 0);
+
+/// "PATH:LINE:COLUMN" of the byte at `offset` of `text`, which begins in line
+/// `line` of `path`.
+std::string placeInFile(const std::string &path, std::string_view text,
+                        size_t offset, uint64_t line = 1);
 
 /// The first byte that does not belong to valid UTF-8, or text.size().
 size_t findInvalidUtf8(std::string_view text);

@@ -6,8 +6,6 @@
 
 #include "base/json/JsonObject.h"
 
-#include "base/Format.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -90,11 +88,6 @@ StatusOr<json> hocket::parseJsonObject(std::string_view text,
   auto defect = readJsonObject(text, object);
   if (!defect)
     return object;
-  std::string_view before = text.substr(0, defect->offset);
-  auto lines = std::count(before.begin(), before.end(), '\n');
-  size_t column = before.size() - (before.rfind('\n') + 1);
-  return invalidArgument(path +
-                         formatText(":%llu:%zu: expected ",
-                                    wide(line + uint64_t(lines)), column + 1) +
-                         defect->expected);
+  return invalidArgument(placeInFile(path, text, defect->offset, line) +
+                         ": expected " + defect->expected);
 }

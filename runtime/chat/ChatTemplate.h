@@ -91,6 +91,10 @@ private:
   bool isMarked = false;
 };
 
+/// The folder of a model's files that `path` is or stands in; empty where there
+/// is no such thing, as for the tokenizer "byte".
+std::string modelFolderOf(const std::string &path);
+
 /// The template of a model's folder: chat_template.jinja, or the one that
 /// chat_template.json or tokenizer_config.json has under "chat_template"; the
 /// tokens are those of tokenizer_config.json. `folder` is the folder or a file

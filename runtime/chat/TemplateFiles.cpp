@@ -55,9 +55,7 @@ static std::string templateOf(const json &config) {
   return "";
 }
 
-/// The folder that `path` is or stands in; empty where there is no such thing,
-/// as for the tokenizer "byte".
-static std::string folderOf(const std::string &path) {
+std::string chat::modelFolderOf(const std::string &path) {
   std::error_code error;
   if (fs::is_directory(path, error))
     return path;
@@ -78,7 +76,7 @@ static StatusOr<json> readObject(const std::string &dir,
 
 StatusOr<ChatTemplate> chat::openChatTemplate(const std::string &folder,
                                               const std::string &path) {
-  std::string dir = folderOf(folder);
+  std::string dir = modelFolderOf(folder);
   std::string configPath = dir + "/tokenizer_config.json";
   HOCKET_ASSIGN_OR_RETURN(json config, readObject(dir, configPath));
   std::string file = path;
@@ -122,7 +120,7 @@ static StatusOr<std::vector<int32_t>> endTokensOf(const json &config,
 }
 
 StatusOr<ModelEnds> chat::readModelEnds(const std::string &folder) {
-  std::string dir = folderOf(folder);
+  std::string dir = modelFolderOf(folder);
   HOCKET_ASSIGN_OR_RETURN(json tokens,
                           readObject(dir, dir + "/tokenizer_config.json"));
   ModelEnds ends;

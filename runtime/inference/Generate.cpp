@@ -476,6 +476,9 @@ StatusOr<GeneratedTexts> inference::generate(
     uint64_t size = request.prompt.size();
     digest.update(&size, sizeof(size));
     digest.update(request.prompt.data(), size * sizeof(int32_t));
+    // Which files of each machine say.
+    digest.update(&request.sampling, sizeof(request.sampling));
+    digest.update(&request.tokens, sizeof(request.tokens));
     for (const TowerImage &image : request.images)
       digest.update(image->data(), image->size() * sizeof(float));
     digest.update(request.neighbors.data(),
@@ -486,16 +489,16 @@ StatusOr<GeneratedTexts> inference::generate(
     GeneratedTexts texts; ///< The same from every rank.
   };
   auto answers = std::make_shared<Answers>();
-  HOCKET_RETURN_IF_ERROR(
-      runModel(std::move(program), options,
-               {{"has other prompts", toHex(digest.finish())}},
-               [requests, answers, listener](LoadedModel &model) -> Status {
-                 HOCKET_ASSIGN_OR_RETURN(
-                     auto own, generateOn(model, *requests, listener));
-                 std::lock_guard lock(answers->mutex);
-                 answers->texts = std::move(own);
-                 return okStatus();
-               }));
+  HOCKET_RETURN_IF_ERROR(runModel(
+      std::move(program), options,
+      {{"has other prompts, or writes them otherwise", toHex(digest.finish())}},
+      [requests, answers, listener](LoadedModel &model) -> Status {
+        HOCKET_ASSIGN_OR_RETURN(auto own,
+                                generateOn(model, *requests, listener));
+        std::lock_guard lock(answers->mutex);
+        answers->texts = std::move(own);
+        return okStatus();
+      }));
   std::lock_guard lock(answers->mutex);
   return std::move(answers->texts);
 }

@@ -10,7 +10,9 @@
 #include "runtime/serve/ChatFormat.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 using namespace hocket;
 using namespace hocket::serve;
@@ -65,10 +67,11 @@ StatusOr<Completion> serve::parseChat(std::string_view body,
   // Before images are decoded.
   HOCKET_RETURN_IF_ERROR(fields.checkNoneLeft());
   HOCKET_RETURN_IF_ERROR(setPrompt(options, model, question));
-  HOCKET_RETURN_IF_ERROR(checkRequest(*model.program, request));
   if (countName.empty())
-    request.tokens = roomBehind(model, request.prompt.size());
-  HOCKET_RETURN_IF_ERROR(addQuestions(completion, question, model, countName));
+    request.tokens =
+        model.defaults.tokens.value_or(std::numeric_limits<uint64_t>::max());
+  HOCKET_RETURN_IF_ERROR(
+      addQuestions(completion, std::move(question), model, countName));
   return completion;
 }
 

@@ -83,11 +83,18 @@ static Status addPrompts(Completion &completion, Question &question,
   return okStatus();
 }
 
+/// The field that says how many tokens to write; empty where it is the model's
+/// files that do, which know nothing of the prompt.
+static std::string countName(RequestFields &fields, const std::string &name,
+                             const ServedModel &model) {
+  return model.defaults.tokens && !fields.find(name) ? "" : name;
+}
+
 static Status readOpenAi(RequestFields &fields, Completion &completion,
                          Question &question, const ServedModel &model) {
   GenerateRequest &request = question.request;
   uint64_t logprobs = 0;
-  request.tokens = 16;
+  request.tokens = model.defaults.tokens.value_or(16);
   HOCKET_RETURN_IF_ERROR(readWriting(fields, completion, question, model));
   HOCKET_RETURN_IF_ERROR(
       fields.read("max_tokens", request.tokens, 0, mostTokens));
@@ -129,8 +136,24 @@ StatusOr<Completion> serve::parseCompletion(std::string_view body,
   for (const std::vector<int32_t> &prompt : prompts)
     HOCKET_RETURN_IF_ERROR(checkHasNoImage(prompt, model));
   HOCKET_RETURN_IF_ERROR(addPrompts(completion, question, std::move(prompts),
-                                    model, "max_tokens"));
+                                    model,
+                                    countName(fields, "max_tokens", model)));
   return completion;
+}
+
+/// Of Megatron's two cuts a request makes one, or none.
+static Status readCuts(RequestFields &fields, SamplingOptions &sampling) {
+  uint64_t topK = 0;
+  double topP = 0; // Of all, as 1.
+  HOCKET_RETURN_IF_ERROR(fields.read("top_k", topK, 0, 1000));
+  HOCKET_RETURN_IF_ERROR(fields.read("top_p", topP, 0, 1));
+  if (topP > 0 && topK > 0)
+    return invalidArgument("'top_k' and 'top_p' cannot both be set");
+  if (fields.find("top_k"))
+    sampling.topK = topK;
+  if (fields.find("top_p"))
+    sampling.topP = topP > 0 ? topP : 1;
+  return okStatus();
 }
 
 static Status readMegatron(RequestFields &fields, Completion &completion,
@@ -138,18 +161,12 @@ static Status readMegatron(RequestFields &fields, Completion &completion,
   GenerateRequest &request = question.request;
   SamplingOptions &sampling = request.sampling;
   bool logprobs = false, atLine = false, atParagraph = false, noLog = false;
-  double topP = 0; // Of all, as 1.
   uint64_t seed = randomSeed();
-  request.tokens = 64;
   HOCKET_RETURN_IF_ERROR(
       fields.read("tokens_to_generate", request.tokens, 0, mostTokens));
   HOCKET_RETURN_IF_ERROR(
       fields.read("temperature", sampling.temperature, 0, 100));
-  HOCKET_RETURN_IF_ERROR(fields.read("top_k", sampling.topK, 0, 1000));
-  HOCKET_RETURN_IF_ERROR(fields.read("top_p", topP, 0, 1));
-  if (topP > 0 && sampling.topK > 0)
-    return invalidArgument("'top_k' and 'top_p' cannot both be set");
-  sampling.topP = topP > 0 ? topP : 1;
+  HOCKET_RETURN_IF_ERROR(readCuts(fields, sampling));
   HOCKET_RETURN_IF_ERROR(
       fields.read("random_seed", seed, 0, std::numeric_limits<int64_t>::max()));
   sampling.seed = seed;
@@ -178,7 +195,10 @@ StatusOr<Completion> serve::parseMegatron(std::string_view body,
   HOCKET_ASSIGN_OR_RETURN(RequestFields fields, RequestFields::parse(body));
   Completion completion;
   Question question;
-  question.stops.tokens = model.ends;
+  question.request.tokens = model.defaults.tokens.value_or(64);
+  question.request.sampling = model.defaults.over({});
+  question.stops = {model.defaults.stops.value_or(question.stops.texts),
+                    model.ends};
   bool addsBegin = false;
   HOCKET_RETURN_IF_ERROR(readMegatron(fields, completion, question, addsBegin));
   const json *prompts = fields.find("prompts");
@@ -198,8 +218,9 @@ StatusOr<Completion> serve::parseMegatron(std::string_view body,
       if (prompt.front() != *end)
         prompt.insert(prompt.begin(), *end);
   }
-  HOCKET_RETURN_IF_ERROR(addPrompts(completion, question, std::move(tokens),
-                                    model, "tokens_to_generate"));
+  HOCKET_RETURN_IF_ERROR(
+      addPrompts(completion, question, std::move(tokens), model,
+                 countName(fields, "tokens_to_generate", model)));
   return completion;
 }
 

@@ -9,6 +9,7 @@
 #include "base/Format.h"
 #include "runtime/inference/PromptNeighbors.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -89,6 +90,8 @@ Status serve::readWriting(RequestFields &fields, Completion &completion,
   if (name != model.name)
     return notFound("there is no model '" + name + "'; '" + model.name +
                     "' is served");
+  question.request.sampling = model.defaults.over({});
+  question.stops.texts = model.defaults.stops.value_or(question.stops.texts);
   HOCKET_RETURN_IF_ERROR(readSampling(fields, question.request.sampling));
   HOCKET_RETURN_IF_ERROR(
       fields.read("n", completion.choices, 1, mostQuestions));
@@ -101,24 +104,25 @@ Status serve::readWriting(RequestFields &fields, Completion &completion,
   return fields.read("user", user);
 }
 
-uint64_t serve::roomBehind(const ServedModel &model, uint64_t promptTokens) {
+/// How many tokens can follow a prompt of so many, which fits.
+static uint64_t roomBehind(const ServedModel &model, uint64_t promptTokens) {
   // An encoder's decoder begins with one token of its own.
   bool isEncoded = inference::encoderLengthOf(*model.program) > 0;
   return lengthOf(*model.program) + 1 - (isEncoded ? 1 : promptTokens);
 }
 
 /// The prompt, and what is to be written behind it, must fit.
-static Status checkFits(const ServedModel &model,
-                        const GenerateRequest &request,
-                        const std::string &countName) {
+static Status fit(const ServedModel &model, GenerateRequest &request,
+                  const std::string &countName) {
   HOCKET_RETURN_IF_ERROR(checkRequest(*model.program, request));
   uint64_t room = roomBehind(model, request.prompt.size());
-  if (request.tokens > room)
+  if (request.tokens > room && !countName.empty())
     return invalidArgument(formatText(
         "the prompt has %zu tokens and '%s' is %llu: the model sees %llu, so "
         "that at most %llu can follow",
         request.prompt.size(), countName.c_str(), wide(request.tokens),
         wide(lengthOf(*model.program)), wide(room)));
+  request.tokens = std::min(request.tokens, room);
   return okStatus();
 }
 
@@ -136,10 +140,10 @@ Status serve::checkCount(const Completion &completion, size_t prompts,
   return okStatus();
 }
 
-Status serve::addQuestions(Completion &completion, const Question &question,
+Status serve::addQuestions(Completion &completion, Question question,
                            const ServedModel &model,
                            const std::string &countName) {
-  HOCKET_RETURN_IF_ERROR(checkFits(model, question.request, countName));
+  HOCKET_RETURN_IF_ERROR(fit(model, question.request, countName));
   for (uint64_t i = 0; i < completion.choices; ++i) {
     Question &each = completion.questions.emplace_back(question);
     each.request.stream = completion.questions.size() - 1;

@@ -7,6 +7,7 @@
 #ifndef HOCKET_RUNTIME_SERVE_QUESTIONS_H
 #define HOCKET_RUNTIME_SERVE_QUESTIONS_H
 
+#include "runtime/inference/GenerationConfig.h"
 #include "runtime/serve/Engine.h"
 #include "runtime/serve/RequestFields.h"
 
@@ -25,7 +26,9 @@ struct ServedModel {
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
   int64_t created = 0;            ///< Seconds since 1970.
   std::vector<int32_t> ends = {}; ///< Where its texts end (EndTokens.h).
-  uint64_t mostTexts = 1024;      ///< That are asked for at a time.
+  /// What requests do not say of how to write (GenerationConfig.h).
+  inference::WritingChoices defaults = {};
+  uint64_t mostTexts = 1024; ///< That are asked for at a time.
   /// Of its conversations; null where there is none, and then why.
   std::shared_ptr<const ChatFormat> chat = {};
   std::string whyNoChat = {};
@@ -60,13 +63,11 @@ uint64_t randomSeed();
 Status readWriting(RequestFields &fields, Completion &completion,
                    Question &question, const ServedModel &model);
 
-/// How many tokens can follow a prompt of so many, which fits.
-uint64_t roomBehind(const ServedModel &model, uint64_t promptTokens);
-
 /// Adds `completion.choices` questions like `question`, whose prompt it has.
 /// InvalidArgument if the model cannot take it, or `countName`, the field that
-/// says how many tokens to write, asks for more than there is room for.
-Status addQuestions(Completion &completion, const Question &question,
+/// says how many tokens to write, asks for more than there is room for. Where
+/// no field says it and the name is empty, texts end with the room.
+Status addQuestions(Completion &completion, Question question,
                     const ServedModel &model, const std::string &countName);
 
 /// InvalidArgument where prompts times choices are too many for any server,

@@ -96,19 +96,24 @@ private:
 /// `asked` is what is asked, "prompt" or "messages".
 static std::string requestOf(const AskArguments &arguments,
                              ordered_json asked) {
-  inference::SamplingOptions sampling = arguments.chosenSampling();
+  inference::WritingChoices choices = arguments.choices();
   ordered_json request = std::move(asked);
-  request.update({{"max_tokens", arguments.tokens},
-                  {"temperature", sampling.temperature},
-                  {"top_k", sampling.topK},
-                  {"top_p", sampling.topP},
-                  {"min_p", sampling.minP},
-                  {"repetition_penalty", sampling.repetitionPenalty},
-                  {"seed", sampling.seed},
+  // Of completions a server would write 16 tokens.
+  request.update({{"max_tokens", choices.tokens.value_or(usualTokens)},
+                  {"seed", arguments.seed},
                   {"ignore_eos", arguments.ignoreEnd},
                   {"stream", true}});
-  if (!arguments.stops.empty())
-    request["stop"] = arguments.stops;
+  // The rest is the server's to say.
+  auto add = [&](const char *name, const auto &choice) {
+    if (choice)
+      request[name] = *choice;
+  };
+  add("temperature", choices.temperature);
+  add("top_k", choices.topK);
+  add("top_p", choices.topP);
+  add("min_p", choices.minP);
+  add("repetition_penalty", choices.repetitionPenalty);
+  add("stop", choices.stops);
   return toJsonText(request);
 }
 
@@ -293,7 +298,7 @@ void hocket::registerAsk(CLI::App &app, Status &result) {
   wantPath(command->add_option("--key-file", arguments->keyFile,
                                "A file whose first line is the server's key"))
       ->type_name("FILE");
-  addWritingOptions(*command, *arguments);
+  addWritingOptions(*command, *arguments, std::to_string(usualTokens));
   command->footer(
       "Example:\n"
       "  hocket ask http://127.0.0.1:8000 --prompt \"Once upon a time\" "

@@ -49,6 +49,15 @@ struct GenerateArguments : ModelInput, WritingOptions {
   std::optional<std::string> prompt;
   std::vector<std::string> images, retrieved; ///< Of --prompt.
   bool json = false;
+  bool ignoresConfig = false;
+};
+
+/// How texts are written: as the command line says or, where it does not, the
+/// model's files.
+struct Writing {
+  SamplingOptions sampling;
+  uint64_t tokens = 0; ///< The most for a prompt.
+  Stops stops;
 };
 
 /// A text, and what comes with it.
@@ -170,30 +179,42 @@ static Status addWhatComesWith(const Prompt &prompt,
   return expandImages(program, prompt.images.size(), request.prompt);
 }
 
-static StatusOr<Stops> stopsOf(const GenerateArguments &arguments,
-                               const program::Program &program,
-                               const Tokenizer &tokenizer) {
+static StatusOr<Writing> writingOf(const GenerateArguments &arguments,
+                                   const GenerationConfig &config,
+                                   OpenedModel &model,
+                                   const Tokenizer &tokenizer) {
+  WritingChoices given = arguments.choices();
+  if (model.isFirst())
+    for (const std::string &note : config.notes(given))
+      model.print(note);
+  WritingChoices choices = given.orElse(config.choices);
+  Writing writing;
+  writing.sampling = choices.over({.seed = arguments.seed});
+  writing.tokens = choices.tokens.value_or(usualTokens);
   // Read even where they do not matter: a damaged file is told of.
-  HOCKET_ASSIGN_OR_RETURN(std::vector<int32_t> ends,
-                          endTokensOf(program, tokenizer, arguments.tokenizer));
-  return Stops{arguments.stops,
-               arguments.ignoreEnd ? std::vector<int32_t>() : std::move(ends)};
+  HOCKET_ASSIGN_OR_RETURN(
+      writing.stops.tokens,
+      endTokensOf(model.program(), tokenizer, arguments.tokenizer));
+  if (arguments.ignoreEnd)
+    writing.stops.tokens.clear();
+  writing.stops.texts = choices.stops.value_or(std::vector<std::string>());
+  return writing;
 }
 
 static StatusOr<std::vector<GenerateRequest>>
-requestsOf(const GenerateArguments &arguments,
-           const std::vector<Prompt> &prompts,
+requestsOf(const Writing &writing, const std::vector<Prompt> &prompts,
            const std::shared_ptr<const Tokenizer> &tokenizer,
-           const program::Program &program, const Stops &stops) {
+           const program::Program &program) {
   std::vector<GenerateRequest> requests;
   for (size_t i = 0; i < prompts.size(); ++i) {
     GenerateRequest &request = requests.emplace_back();
     request.prompt = promptOf(program, *tokenizer, prompts[i].text);
-    request.tokens = arguments.tokens;
+    request.tokens = writing.tokens;
     request.stream = i;
-    request.sampling = arguments.chosenSampling();
-    request.ends = endsAt(
-        tokenizer, request.prompt.empty() ? 0 : request.prompt.back(), stops);
+    request.sampling = writing.sampling;
+    request.ends =
+        endsAt(tokenizer, request.prompt.empty() ? 0 : request.prompt.back(),
+               writing.stops);
     Status status = addWhatComesWith(prompts[i], program, *tokenizer, request);
     if (status.ok())
       status = checkRequest(program, request);
@@ -243,17 +264,19 @@ static Status run(GenerateArguments &arguments) {
                           tokenizer::openTokenizer(arguments.tokenizer));
   std::shared_ptr<const Tokenizer> tokenizer = std::move(opened);
   HOCKET_ASSIGN_OR_RETURN(std::vector<Prompt> prompts, readPrompts(arguments));
+  HOCKET_ASSIGN_OR_RETURN(
+      GenerationConfig config,
+      openGenerationConfig(arguments.tokenizer, arguments.ignoresConfig));
   HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   if (model->isFirst())
     HOCKET_RETURN_IF_ERROR(checkFiles(arguments));
-  HOCKET_ASSIGN_OR_RETURN(Stops stops,
-                          stopsOf(arguments, model->program(), *tokenizer));
+  HOCKET_ASSIGN_OR_RETURN(Writing writing,
+                          writingOf(arguments, config, *model, *tokenizer));
   HOCKET_ASSIGN_OR_RETURN(
-      auto requests,
-      requestsOf(arguments, prompts, tokenizer, model->program(), stops));
+      auto requests, requestsOf(writing, prompts, tokenizer, model->program()));
   bool isLive = arguments.prompt && !arguments.json &&
                 isStandardOutput(arguments.output) && model->isFirst();
-  TextStream live(*tokenizer, requests.front().prompt.back(), stops);
+  TextStream live(*tokenizer, requests.front().prompt.back(), writing.stops);
   Generator::Listener listener;
   if (isLive)
     listener = [&, begun = false](uint64_t, const PlacedToken &token) mutable {
@@ -281,7 +304,7 @@ static Status run(GenerateArguments &arguments) {
     lines +=
         toJsonText(jsonOf(prompts[i].text, text,
                           textBeforeStop(*tokenizer, (*shared)[i].prompt.back(),
-                                         text.tokens, stops))) +
+                                         text.tokens, writing.stops))) +
         "\n";
   }
   model->print(rateText(*texts));
@@ -293,18 +316,17 @@ static Status run(GenerateArguments &arguments) {
 //===----------------------------------------------------------------------===//
 
 /// What the model adds to `prompt`, printed as it comes.
-static Status writeBehind(const std::string &prompt,
-                          const GenerateArguments &arguments,
-                          const Stops &stops, const serve::ServedModel &model,
+static Status writeBehind(const std::string &prompt, const Writing &writing,
+                          const serve::ServedModel &model,
                           serve::Engine &engine) {
   serve::Question question;
   GenerateRequest &request = question.request;
   HOCKET_ASSIGN_OR_RETURN(request.prompt, model.tokensOf(prompt));
-  request.tokens = arguments.tokens;
-  request.sampling = arguments.chosenSampling();
-  question.stops = stops;
+  request.tokens = writing.tokens;
+  request.sampling = writing.sampling;
+  question.stops = writing.stops;
   HOCKET_RETURN_IF_ERROR(checkRequest(*model.program, request));
-  TextStream text(*model.tokenizer, request.prompt.back(), stops);
+  TextStream text(*model.tokenizer, request.prompt.back(), writing.stops);
   HOCKET_ASSIGN_OR_RETURN(auto ticket, engine.ask({std::move(question)}));
   constexpr std::chrono::milliseconds patience(200);
   while (true) {
@@ -321,21 +343,23 @@ static Status writeBehind(const std::string &prompt,
 /// Each line that is typed is a prompt, until Ctrl-D or a signal.
 static Status converse(GenerateArguments &arguments) {
   InterruptGuard guard;
-  HOCKET_RETURN_IF_ERROR(checkSampling(arguments.chosenSampling()));
   serve::ServedModel served;
   HOCKET_ASSIGN_OR_RETURN(auto opened,
                           tokenizer::openTokenizer(arguments.tokenizer));
   served.tokenizer = std::move(opened);
+  HOCKET_ASSIGN_OR_RETURN(
+      GenerationConfig config,
+      openGenerationConfig(arguments.tokenizer, arguments.ignoresConfig));
   HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   served.program = model->shared();
   HOCKET_ASSIGN_OR_RETURN(
-      Stops stops, stopsOf(arguments, *served.program, *served.tokenizer));
+      Writing writing, writingOf(arguments, config, *model, *served.tokenizer));
   auto engine = std::make_shared<serve::Engine>(served.tokenizer, 1);
-  auto talk = [&arguments, stops, served, engine] {
+  auto talk = [writing, served, engine] {
     while (auto line = readLine("> ", InterruptGuard::requested)) {
       if (line->empty())
         continue;
-      Status status = writeBehind(*line, arguments, stops, served, *engine);
+      Status status = writeBehind(*line, writing, served, *engine);
       std::cout << std::endl;
       if (!status.ok() && !InterruptGuard::requested())
         std::cerr << status.message() << std::endl;
@@ -404,7 +428,9 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
           "tokens, log_probabilities, finish; -: standard output")
       ->type_name("FILE")
       ->capture_default_str();
-  addWritingOptions(*command, *arguments);
+  addWritingOptions(*command, *arguments,
+                    "the model's, or " + std::to_string(usualTokens));
+  addGenerationConfigUse(*command, arguments->ignoresConfig);
   command->add_flag("--json", arguments->json,
                     "Also print a JSON object for --prompt, at the end");
   addGraphUse(*command, *arguments);

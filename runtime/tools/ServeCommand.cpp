@@ -11,6 +11,7 @@
 #include "runtime/serve/ChatFormat.h"
 #include "runtime/serve/Serve.h"
 #include "runtime/tools/ModelInput.h"
+#include "runtime/tools/WritingOptions.h"
 #include "runtime/tools/command_line/CommandLine.h"
 #include "runtime/tools/command_line/KeyFile.h"
 #include "runtime/tools/command_line/OptionValues.h"
@@ -27,7 +28,7 @@ struct ServeArguments : ModelInput {
   using ModelInput::ModelInput;
   std::string tokenizer, chatTemplate, keyFile, name;
   uint64_t mostPixels = ChatFormat::defaultPixels;
-  bool quiet = false;
+  bool quiet = false, ignoresConfig = false;
   ServeOptions serving;
 };
 
@@ -80,11 +81,18 @@ static Status run(ServeArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(auto opened,
                           tokenizer::openTokenizer(arguments.tokenizer));
   served.tokenizer = std::move(opened);
+  HOCKET_ASSIGN_OR_RETURN(
+      inference::GenerationConfig config,
+      openGenerationConfig(arguments.tokenizer, arguments.ignoresConfig));
   HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   served.program = model->shared();
   HOCKET_ASSIGN_OR_RETURN(
       served.ends, inference::endTokensOf(*served.program, *served.tokenizer,
                                           arguments.tokenizer));
+  served.defaults = config.choices;
+  if (model->isFirst())
+    for (const std::string &note : config.notes({}))
+      model->print(note);
   RunOutput output = model->options().output;
   HOCKET_RETURN_IF_ERROR(openChat(arguments, served, output));
   arguments.serving.begun = [&, output](const std::string &url) {
@@ -180,6 +188,7 @@ void hocket::registerServe(CLI::App &app, Status &result,
                    "The name of the model in requests (default: the name of "
                    "RUN)"))
       ->type_name("NAME");
+  addGenerationConfigUse(*command, arguments->ignoresConfig);
   addLimits(*command, *arguments);
   command->add_flag("--quiet", arguments->quiet,
                     "Do not print a line for each request");

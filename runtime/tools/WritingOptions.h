@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_TOOLS_WRITINGOPTIONS_H
 #define HOCKET_RUNTIME_TOOLS_WRITINGOPTIONS_H
 
-#include "runtime/inference/Sampling.h"
+#include "runtime/inference/GenerationConfig.h"
 #include "runtime/tools/command_line/CommandLine.h"
 
 #include <string>
@@ -15,20 +15,34 @@
 
 namespace hocket {
 
-/// The options of every command that has a model write.
+/// The most tokens for a prompt where nobody says it.
+inline constexpr uint64_t usualTokens = 128;
+
+/// The options of every command that has a model write. What is not given is
+/// for others to say: the model's files, or a server.
 struct WritingOptions {
-  uint64_t tokens = 128;
-  inference::SamplingOptions sampling;
+  inference::WritingChoices given; ///< But for --greedy and --stop.
   bool greedy = false;
+  uint64_t seed = inference::SamplingOptions().seed;
   std::vector<std::string> stops;
   bool ignoreEnd = false;
 
-  /// With what --greedy says.
-  inference::SamplingOptions chosenSampling() const;
+  /// With what --greedy and --stop say.
+  inference::WritingChoices choices() const;
 };
 
 /// Adds them; they go to `options`, which outlives the command.
-void addWritingOptions(CLI::App &command, WritingOptions &options);
+/// `defaultTokens`: what help says of --tokens where it is not given.
+void addWritingOptions(CLI::App &command, WritingOptions &options,
+                       const std::string &defaultTokens);
+
+/// Adds `--ignore-generation-config`.
+void addGenerationConfigUse(CLI::App &command, bool &ignores);
+
+/// What the files beside a tokenizer say of how to write; nothing if it
+/// `ignores` them. InvalidArgument as readGenerationConfig().
+StatusOr<inference::GenerationConfig>
+openGenerationConfig(const std::string &tokenizer, bool ignores);
 
 } // namespace hocket
 

@@ -1,11 +1,11 @@
 # Part of Hocket, under the Apache License v2.0.
-"""Where texts end, beside transformers, where it is installed.
+"""What a folder's files say of writing, beside transformers, where it is installed.
 
     pip install torch transformers
     python3 test/tools/test_live_ends.py
 
-A folder's files name tokens at which `generate` of transformers ends. `hocket generate`
-and `hocket serve` write the same tokens.
+They name tokens at which `generate` of transformers ends, and say how it writes.
+`hocket generate` and `hocket serve` write the same tokens.
 """
 
 import importlib.util
@@ -50,13 +50,11 @@ class LiveEndsTest(unittest.TestCase):
         (cls.theirs / "vocab.txt").write_text("".join(f"{word}\n" for word in WORDS))
         must("checkpoint", "import", cls.theirs, "-o", cls.start)
 
-        def written():
+        def written(**said):
             """What transformers writes, with what the folder says now."""
             own = transformers.AutoModelForCausalLM.from_pretrained(cls.theirs, dtype=torch.float32)
             prompt = torch.tensor([[WORDS.index(word) for word in PROMPT.split()]])
-            return own.generate(prompt, max_new_tokens=TOKENS, do_sample=False)[
-                0, prompt.shape[1] :
-            ].tolist()
+            return own.generate(prompt, **said)[0, prompt.shape[1] :].tolist()
 
         cls.written = staticmethod(written)
 
@@ -66,7 +64,7 @@ class LiveEndsTest(unittest.TestCase):
         path.write_text(json.dumps({**json.loads(path.read_text()), **more}))
 
     def check(self, whole, ends):
-        theirs = self.written()
+        theirs = self.written(max_new_tokens=TOKENS, do_sample=False)
         self.assertEqual(theirs, whole[: next(i for i, t in enumerate(whole) if t in ends) + 1])
         asked = ("generate", "--load", self.start, "--tokenizer", self.theirs, "--greedy", "--json",
                  "--tokens", TOKENS, "--prompt", PROMPT)  # fmt: skip
@@ -87,7 +85,7 @@ class LiveEndsTest(unittest.TestCase):
         self.assertEqual((on["tokens"], on["finish"]), (whole, "length"))
 
     def test_texts_end_where_transformers_ends_them(self):
-        whole = self.written()
+        whole = self.written(max_new_tokens=TOKENS, do_sample=False)
         first = [t for i, t in enumerate(whole) if t not in whole[:i]]
         self.assertEqual(len(whole), TOKENS)
         self.assertGreater(len(first), 3)
@@ -100,6 +98,26 @@ class LiveEndsTest(unittest.TestCase):
         self.check(whole, {first[2]})
         self.says("generation_config.json", eos_token_id=[first[3], first[1]])
         self.check(whole, {first[3], first[1]})
+
+    def test_what_nobody_says_is_the_files_to_say(self):
+        """Where nothing is drawn, or from one token."""
+        plain = None
+        for says in (
+            {"do_sample": False, "max_new_tokens": 9},
+            {"do_sample": False, "max_new_tokens": 14, "repetition_penalty": 1.8},
+            {"do_sample": True, "max_new_tokens": 7, "temperature": 3.0, "top_k": 1},
+            {"do_sample": True, "max_new_tokens": 7, "top_k": 5, "top_p": 1e-6},
+        ):
+            with self.subTest(says):
+                (self.theirs / "generation_config.json").write_text(json.dumps(says))
+                theirs = self.written()
+                self.assertEqual(len(theirs), says["max_new_tokens"])
+                ours = json.loads(must("generate", "--load", self.start, "--tokenizer", self.theirs,
+                                       "--json", "--prompt", PROMPT))  # fmt: skip
+                self.assertEqual((ours["tokens"], ours["finish"]), (theirs, "length"))
+                plain = plain or theirs
+                if "repetition_penalty" in says:
+                    self.assertNotEqual(theirs[: len(plain)], plain)
 
 
 if __name__ == "__main__":

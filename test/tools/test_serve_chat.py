@@ -291,6 +291,102 @@ class ChatTest(unittest.TestCase):
         finally:
             server.end()
 
+    def test_what_nobody_says_is_the_models_to_say(self):
+        """In generation_config.json; flags and the fields of requests go before it."""
+        prompt = "user: Hi.<|eot|>assistant:"
+        words = self.folder / "saying"
+        shutil.copytree(self.words, words)
+        config = words / "generation_config.json"
+        says = {"do_sample": True, "temperature": 0.5, "top_k": 7, "top_p": 0.9,
+                "repetition_penalty": 1.3, "max_new_tokens": 9}  # fmt: skip
+        config.write_text(json.dumps({**says, "num_beams": 4, "use_cache": True}))
+        flags = ("--temperature", 0.5, "--top-k", 7, "--top-p", 0.9, "--repetition-penalty", 1.3,
+                 "--tokens", 9)  # fmt: skip
+        told = (f"defaults of {config}: temperature 0.5, top_k 7, top_p 0.9, "
+                "repetition_penalty 1.3, max_new_tokens 9\n",
+                f'{config} has what Hocket does not use: "num_beams"\n')  # fmt: skip
+        asked = ("generate", "--load", self.folder / "blind", "--json", "--ignore-eos",
+                 "--seed", 7, "--prompt", prompt)  # fmt: skip
+
+        def written(tokenizer, *arguments):
+            done = hocket(*asked, "--tokenizer", tokenizer, *arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout), done.stderr
+
+        own, notes = written(words)
+        self.assertEqual((len(own["tokens"]), own["finish"]), (9, "length"))
+        for line in told:
+            self.assertEqual(notes.count(line), 1, notes)
+        self.assertEqual(own, written(self.words, *flags)[0])
+        plain, notes = written(words, "--ignore-generation-config", "--tokens", 9)
+        self.assertNotIn("generation_config", notes)
+        self.assertEqual(plain, written(self.words, "--tokens", 9)[0])
+        self.assertNotEqual(plain["tokens"], own["tokens"])
+        hot, notes = written(words, "--temperature", 3, "--top-k", 0, "--tokens", 5)
+        self.assertEqual(hot, written(self.words, *flags[4:-1], 5, "--temperature", 3)[0])
+        self.assertIn("json: top_p 0.9, repetition_penalty 1.3\n", notes)
+        likeliest = written(words, "--greedy")[0]
+        self.assertEqual(likeliest, written(self.words, "--greedy", *flags[6:])[0])
+
+        server = Server("--load", self.folder / "blind", "--chat-template", self.texts,
+                        tokenizer=words)  # fmt: skip
+        try:
+            for line in told:
+                self.assertEqual(server.lines.count(line), 1, server.lines)
+            body = {"ignore_eos": True, "seed": 7}
+
+            def completed(**more):
+                answer = server.complete(prompt=prompt, **body, **more)
+                return answer["choices"][0]["text"], answer["usage"]["completion_tokens"]
+
+            self.assertEqual(completed(), (own["text"], 9))
+            self.assertEqual(completed(temperature=None, top_k=None), (own["text"], 9))
+            self.assertEqual(completed(temperature=3, top_k=0, max_tokens=5), (hot["text"], 5))
+            self.assertEqual(completed(temperature=0), (likeliest["text"], 9))
+            answer = server.chat("Hi.", **body)
+            self.assertEqual(answer["choices"][0]["message"]["content"], own["text"])
+            self.assertEqual(answer["usage"]["completion_tokens"], 9)
+            asks = ("ask", f"127.0.0.1:{server.port}", "--prompt", prompt, "--seed", 7,
+                    "--ignore-eos")  # fmt: skip
+            self.assertEqual(self.must(*asks, "--tokens", 9), f"{prompt}{own['text']}\n")
+            self.assertEqual(self.must(*asks, "--tokens", 9, "--greedy"),
+                             f"{prompt}{likeliest['text']}\n")  # fmt: skip
+            # Megatron's of one prompt, which may end.
+            body = {"prompts": [prompt], "random_seed": 7, "logprobs": True}
+            for fields, expected in (({}, own), ({"temperature": 0}, likeliest)):
+                told = server.say("/api", {**body, **fields}, method="PUT")
+                ended = len(told["logprobs"][0]) - len(server.say(
+                    "/tokenize", {"prompt": prompt})["tokens"]) + 1  # fmt: skip
+                self.assertEqual(told["logprobs"][0][-ended:],
+                                 expected["log_probabilities"][:ended])  # fmt: skip
+        finally:
+            server.end()
+
+        # More than there is room for is as much as there is; a text ends before a string.
+        letter = next(c for c in self.generated(prompt, run="blind")["text"] if c.isascii())
+        config.write_text(
+            json.dumps({"do_sample": False, "max_new_tokens": 5000, "stop_strings": [letter]})
+        )
+        server = Server("--load", self.folder / "blind", "--chat-template", self.texts,
+                        tokenizer=words)  # fmt: skip
+        try:
+            body = {"ignore_eos": True, "stop": [chr(0x2603)]}
+            for answer in (server.chat("Hi.", **body), server.complete(prompt=prompt, **body)):
+                self.assertEqual(answer["usage"]["total_tokens"], 97)
+            whole = answer["choices"][0]["text"]
+            ended = server.complete(prompt=prompt, ignore_eos=True)["choices"][0]
+            self.assertEqual(ended["text"], whole[: whole.index(letter)])
+        finally:
+            server.end()
+
+        config.write_text('{\n  "top_p": 0\n}')
+        message = f'{config}:2:12: expected "top_p" to be a number above 0, up to 1'
+        for command in (asked, ("serve", "--load", self.folder / "blind")):
+            done = hocket(*command, "--tokenizer", words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn(message, done.stderr)
+        written(words, "--ignore-generation-config", "--tokens", 1)
+
     def test_likeliest_tokens(self):
         answer = self.blind.chat("Hi.", **self.WRITING, top_logprobs=3)
         content = answer["choices"][0]["logprobs"]["content"]
