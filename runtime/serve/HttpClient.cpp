@@ -64,9 +64,13 @@ public:
       return unavailable(place() + ": " + error.message() +
                          "; is the server running (hocket serve)?");
     http::write(socket, request, error);
-    if (error)
-      return unavailable(place() + ": " + error.message());
-    return read();
+    if (!error)
+      return read();
+    // A server that refuses a request need not read all of it.
+    Status unsent = unavailable(place() + ": " + error.message());
+    error = {};
+    auto refused = read();
+    return refused.ok() ? refused : unsent;
   }
 
 private:
@@ -76,7 +80,7 @@ private:
     constexpr uint64_t mostBytes = uint64_t(1) << 30;
     http::response_parser<http::buffer_body> parser;
     parser.body_limit(mostBytes);
-    beast::flat_buffer buffer;
+    beast::flat_buffer buffer(size_t(1) << 20); // Also of a chunk's head.
     http::read_header(socket, buffer, parser, error);
     HttpAnswer answer{parser.get().result_int(), ""};
     std::string piece(size_t(16) << 10, '\0');

@@ -87,10 +87,10 @@ class Connection final : public HttpReply {
 public:
   Connection(std::unique_ptr<asio::io_context> context, tcp::socket client,
              const HttpLimits &limits, Room &room, bool isOnce,
-             const HttpHandler &handler, const HttpRefusal &refusal)
+             const HttpHandlers &handlers)
       : context(std::move(context)), socket(std::move(client)),
-        timer(*this->context), limits(limits), room(room), isOnce(isOnce),
-        handler(handler), refusal(refusal) {}
+        timer(*this->context), buffer(limits.headerBytes + bufferBytes),
+        limits(limits), room(room), isOnce(isOnce), handlers(handlers) {}
 
   void run() {
     ignored = socket.set_option(tcp::no_delay(true), ignored);
@@ -115,8 +115,13 @@ public:
     response.body() = std::move(body);
     response.keep_alive(keepsAlive);
     response.prepare_payload();
-    finish(in(limits.sendSeconds),
-           [&](auto done) { http::async_write(socket, response, done); });
+    http::response_serializer<http::string_body> serializer(response);
+    finish(in(limits.sendSeconds), [&](auto done) {
+      if (isHead)
+        http::async_write_header(socket, serializer, done);
+      else
+        http::async_write(socket, serializer, done);
+    });
     replied = true;
   }
 
@@ -127,18 +132,22 @@ public:
       response.set(http::field::content_type,
                    beast::string_view(contentType.data(), contentType.size()));
       response.set(http::field::cache_control, "no-cache");
+      // To HTTP/1.0 a stream has no chunks, and ends with its connection.
+      keepsAlive = keepsAlive && !isOld;
       response.keep_alive(keepsAlive);
-      response.chunked(true);
+      response.chunked(!isOld);
       http::response_serializer<http::empty_body> serializer(response);
       finish(in(limits.sendSeconds), [&](auto done) {
         http::async_write_header(socket, serializer, done);
       });
     }
+    asio::const_buffer bytes(part.data(), part.size());
     if (!failure)
       finish(in(limits.sendSeconds), [&](auto done) {
-        asio::async_write(
-            socket, http::make_chunk(asio::buffer(part.data(), part.size())),
-            done);
+        if (isOld)
+          asio::async_write(socket, bytes, done);
+        else
+          asio::async_write(socket, http::make_chunk(bytes), done);
       });
     return !failure;
   }
@@ -186,24 +195,35 @@ private:
 
   void refuse(unsigned status, const std::string &message) {
     keepsAlive = false;
-    reply(status, "application/json", refusal(status, message));
+    reply(status, "application/json", handlers.refusal(status, message));
   }
+
+  using Parser = http::request_parser<http::string_body>;
 
   /// Whether the client may ask again.
   bool serveOne() {
-    http::request_parser<http::string_body> parser;
+    Parser parser;
     parser.header_limit(uint32_t(limits.headerBytes));
     parser.body_limit(limits.bodyBytes);
-    keepsAlive = replied = streams = false;
+    keepsAlive = replied = streams = isHead = isOld = false;
     Clock::time_point until = in(limits.receiveSeconds);
     finish(until, [&](auto done) {
       http::async_read_header(socket, buffer, parser, done);
     });
-    // So does curl, and waits.
-    if (!failure && parser.get()[http::field::expect] == "100-continue") {
-      http::response<http::empty_body> go(http::status::continue_, 11);
-      finish(until, [&](auto done) { http::async_write(socket, go, done); });
-    }
+    if (failure)
+      return leave(parser);
+    // 1. What its head says.
+    HttpRequest request = headOf(parser);
+    isHead = parser.get().method() == http::verb::head;
+    isOld = parser.get().version() < 11;
+    bool mayStay = parser.keep_alive() && !isOnce;
+    keepsAlive = mayStay && parser.is_done();
+    handlers.admit(request, *this);
+    if (!replied)
+      askForBody(parser, until);
+    if (replied || failure)
+      return keepsAlive && !failure ? true : leave(parser);
+    // 2. Its body.
     auto share = std::make_shared<Share>(room);
     bool hasRoom = true;
     while (!failure && hasRoom && !parser.is_done()) {
@@ -213,24 +233,58 @@ private:
       hasRoom = share->growTo(parser.get().body().size());
     }
     if (failure || !hasRoom) {
-      if (failure)
-        refuseHalf(parser.got_some());
-      else
+      if (!failure)
         refuse(503, formatText("the requests that are being read have more "
                                "than %llu bytes: try again later",
                                wide(limits.bodiesBytes)));
       std::string().swap(parser.get().body());
       share.reset();
-      hearOut();
-      return false;
+      return leave(parser);
     }
-    keepsAlive = parser.keep_alive() && !isOnce;
-    handle(parser.release(), std::move(share));
-    if (streams && !failure)
+    // 3. What becomes of it.
+    keepsAlive = mayStay;
+    request.body = std::move(parser.get().body());
+    request.share = std::move(share);
+    handlers.handle(request, *this);
+    if (!replied)
+      refuse(500, "the request has no answer");
+    if (streams && !isOld && !failure)
       finish(in(limits.sendSeconds), [&](auto done) {
         asio::async_write(socket, http::make_chunk_last(), done);
       });
     return keepsAlive && !failure;
+  }
+
+  static HttpRequest headOf(const Parser &parser) {
+    const auto &message = parser.get();
+    HttpRequest request;
+    request.method = std::string(message.method_string());
+    request.path = std::string(message.target());
+    request.path.resize(std::min(request.path.find('?'), request.path.size()));
+    request.authorization = std::string(message[http::field::authorization]);
+    request.hasBody = !parser.is_done();
+    return request;
+  }
+
+  /// For clients such as curl, which wait before they send much.
+  void askForBody(const Parser &parser, Clock::time_point until) {
+    beast::string_view expected = parser.get()[http::field::expect];
+    if (expected.empty() || isOld)
+      return;
+    if (!beast::iequals(expected, "100-continue"))
+      return refuse(417, "the server knows no 'Expect' but 100-continue");
+    if (parser.is_done())
+      return;
+    http::response<http::empty_body> go(http::status::continue_, 11);
+    finish(until, [&](auto done) { http::async_write(socket, go, done); });
+  }
+
+  /// Ends with a request that was not taken; returns false.
+  bool leave(const Parser &parser) {
+    if (failure && !replied)
+      refuseHalf(parser.got_some());
+    hearOut();
+    return false;
   }
 
   /// Says why a request that is not whole is not taken, to who still listens.
@@ -246,6 +300,10 @@ private:
     else if (why == asio::error::timed_out && hasBegun)
       refuse(408, formatText("the request was not whole within %g seconds",
                              limits.receiveSeconds));
+    else if (why == http::error::buffer_overflow)
+      refuse(400, formatText("a chunk's head, or what follows the chunks, has "
+                             "more than %llu bytes",
+                             wide(limits.headerBytes)));
     else if (why.category() ==
                  http::make_error_code(http::error::bad_method).category() &&
              why != http::error::end_of_stream &&
@@ -268,19 +326,8 @@ private:
     failure = failed;
   }
 
-  void handle(http::request<http::string_body> message,
-              std::shared_ptr<const void> share) {
-    HttpRequest request;
-    request.share = std::move(share);
-    request.method = std::string(message.method_string());
-    request.path = std::string(message.target());
-    request.path.resize(std::min(request.path.find('?'), request.path.size()));
-    request.body = std::move(message.body());
-    request.authorization = std::string(message[http::field::authorization]);
-    handler(request, *this);
-    if (!replied)
-      refuse(500, "the request has no answer");
-  }
+  /// Of the buffer, beside a head: a body goes through it in parts.
+  static constexpr uint64_t bufferBytes = 64 << 10;
 
   const std::unique_ptr<asio::io_context> context;
   tcp::socket socket;
@@ -289,10 +336,11 @@ private:
   const HttpLimits &limits;
   Room &room;
   const bool isOnce; ///< One request, then the connection ends.
-  const HttpHandler &handler;
-  const HttpRefusal &refusal;
+  const HttpHandlers &handlers;
   std::atomic<bool> closing{false};
   bool keepsAlive = false, replied = false, streams = false;
+  bool isHead = false; ///< Only the head of a reply is sent.
+  bool isOld = false;  ///< HTTP/1.0.
   error_code failure, ignored;
 };
 
@@ -304,9 +352,18 @@ private:
 
 class HttpServer::Acceptor {
 public:
-  Acceptor(const HttpLimits &limits, HttpHandler handler, HttpRefusal refusal)
-      : limits(limits), room(limits.bodiesBytes), handler(std::move(handler)),
-        refusal(std::move(refusal)), listener(context) {}
+  Acceptor(const HttpLimits &limits, HttpHandlers given)
+      : limits(limits), room(limits.bodiesBytes), handlers(std::move(given)),
+        tooMany(handlers), listener(context) {
+    tooMany.admit = [this](const HttpRequest &, HttpReply &reply) {
+      reply.reply(
+          503, "application/json",
+          handlers.refusal(
+              503, formatText("%llu connections are open, the most that "
+                              "this server takes: try again later",
+                              wide(this->limits.connections))));
+    };
+  }
 
   Status open(const std::string &host, uint16_t port) {
     std::string place = host + formatText(":%u", unsigned(port));
@@ -360,7 +417,9 @@ private:
       auto own = std::make_unique<asio::io_context>(1);
       std::optional<tcp::socket> taken;
       tcp::socket socket(*own);
+      bool hasFailed = false;
       listener.async_accept(socket, [&](error_code error) {
+        hasFailed = bool(error);
         if (!error)
           taken = std::move(socket);
       });
@@ -373,6 +432,9 @@ private:
       }
       if (taken)
         begin(std::move(own), std::move(*taken));
+      else if (hasFailed && !stopping)
+        // As without descriptors, which others have to give back.
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
       else if (stopping) {
         error_code ignored;
         ignored = listener.cancel(ignored);
@@ -390,9 +452,9 @@ private:
     if (clients.size() >= limits.connections + mostRefused)
       return;
     Client &client = clients.emplace_back();
-    client.connection = std::make_unique<Connection>(
-        std::move(own), std::move(socket), limits, room, isFull,
-        isFull ? tooMany : handler, refusal);
+    client.connection =
+        std::make_unique<Connection>(std::move(own), std::move(socket), limits,
+                                     room, isFull, isFull ? tooMany : handlers);
     client.thread = std::thread([&client] {
       client.connection->run();
       client.isDone = true;
@@ -412,15 +474,8 @@ private:
 
   const HttpLimits limits;
   Room room;
-  const HttpHandler handler;
-  const HttpRefusal refusal;
-  const HttpHandler tooMany = [this](HttpRequest &, HttpReply &reply) {
-    reply.reply(
-        503, "application/json",
-        refusal(503, formatText("%llu connections are open, the most that this "
-                                "server takes: try again later",
-                                wide(limits.connections))));
-  };
+  const HttpHandlers handlers;
+  HttpHandlers tooMany;
   asio::io_context context{1};
   tcp::acceptor listener;
   uint16_t chosen = 0;
@@ -437,10 +492,8 @@ HttpServer::~HttpServer() = default;
 
 StatusOr<std::unique_ptr<HttpServer>>
 HttpServer::listen(const std::string &host, uint16_t port,
-                   const HttpLimits &limits, HttpHandler handler,
-                   HttpRefusal refusal) {
-  auto acceptor = std::make_unique<Acceptor>(limits, std::move(handler),
-                                             std::move(refusal));
+                   const HttpLimits &limits, HttpHandlers handlers) {
+  auto acceptor = std::make_unique<Acceptor>(limits, std::move(handlers));
   HOCKET_RETURN_IF_ERROR(acceptor->open(host, port));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(acceptor)));
 }

@@ -35,10 +35,11 @@ struct HttpLimits {
 };
 
 struct HttpRequest {
-  std::string method; ///< "GET"
-  std::string path;   ///< "/v1/models", without what follows a '?'.
-  std::string body;
+  std::string method;        ///< "GET"
+  std::string path;          ///< "/v1/models", without what follows a '?'.
+  std::string body;          ///< Empty before it is read.
   std::string authorization; ///< The header's value, or "".
+  bool hasBody = false;      ///< Or will have.
 
   /// Frees the body, and its share of HttpLimits::bodiesBytes.
   void dropBody();
@@ -62,21 +63,27 @@ public:
   virtual bool isGone() = 0;
 };
 
-/// Called on a thread of the connection. What it throws is a defect.
-using HttpHandler = std::function<void(HttpRequest &, HttpReply &)>;
-
-/// What is wrong with a request before a handler sees it: as the handler would
-/// say it.
-using HttpRefusal =
-    std::function<std::string(unsigned status, const std::string &message)>;
+/// What becomes of requests. Called on threads of the connections; what they
+/// throw is a defect.
+struct HttpHandlers {
+  /// Sees a request once its head is there. If it replies, the request is over:
+  /// its body is neither read nor kept, and a client that waits to be asked for
+  /// it (Expect: 100-continue) is not.
+  std::function<void(const HttpRequest &head, HttpReply &)> admit;
+  /// Replies to one that is whole.
+  std::function<void(HttpRequest &, HttpReply &)> handle;
+  /// The body, JSON, of what is refused before either sees it.
+  std::function<std::string(unsigned status, const std::string &message)>
+      refusal;
+};
 
 class HttpServer {
 public:
   /// Listens on `host`, an address or a name, and `port`; 0: one that is free.
-  /// `refusal` makes the bodies, JSON, of what is refused.
-  static StatusOr<std::unique_ptr<HttpServer>>
-  listen(const std::string &host, uint16_t port, const HttpLimits &limits,
-         HttpHandler handler, HttpRefusal refusal);
+  static StatusOr<std::unique_ptr<HttpServer>> listen(const std::string &host,
+                                                      uint16_t port,
+                                                      const HttpLimits &limits,
+                                                      HttpHandlers handlers);
 
   /// Closes all connections, and waits for the handlers.
   ~HttpServer();

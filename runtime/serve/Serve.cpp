@@ -64,14 +64,16 @@ public:
   Api(Engine &engine, const ServedModel &model, const ServeOptions &options)
       : engine(engine), model(model), options(options) {}
 
+  /// Replies to what no body can mend. Whoever has no key is not read from.
+  void admit(const HttpRequest &request, HttpReply &reply) {
+    Clock::time_point begin = Clock::now();
+    if (unsigned status = refuseHead(request, reply))
+      log(request, status, begin);
+  }
+
   void handle(HttpRequest &request, HttpReply &reply) {
     Clock::time_point begin = Clock::now();
-    unsigned status = answer(request, reply);
-    if (options.log)
-      options.log(
-          request.method + " " + request.path + formatText(" %u ", status) +
-          formatDuration(
-              std::chrono::duration<double>(Clock::now() - begin).count()));
+    log(request, answer(request, reply), begin);
   }
 
 private:
@@ -97,32 +99,56 @@ private:
     return 200;
   }
 
-  unsigned answer(HttpRequest &request, HttpReply &reply) {
-    std::string paths;
-    for (const Route &route : routes()) {
-      if (request.path != route.path) {
-        paths += std::string(paths.empty() ? "" : ", ") + route.method + " " +
-                 route.path;
-        continue;
-      }
-      if (request.method != route.method)
-        return refuse(reply, 405,
-                      request.path + " takes " + route.method + ", not " +
-                          request.method);
-      if (!route.isOpen && !options.key.empty() &&
-          !isSame(request.authorization, "Bearer " + options.key))
-        return refuse(reply, 401,
-                      "the key is missing or wrong: send the header "
-                      "'Authorization: Bearer KEY'");
-      if (bytesBesideImages(request.body) > options.textBytes)
-        return refuse(reply, 413,
-                      formatText("the body has more than %llu bytes beside "
-                                 "its images",
-                                 wide(options.textBytes)));
-      return (this->*route.answer)(request, reply);
+  void log(const HttpRequest &request, unsigned status,
+           Clock::time_point begin) const {
+    if (options.log)
+      options.log(
+          request.method + " " + request.path + formatText(" %u ", status) +
+          formatDuration(
+              std::chrono::duration<double>(Clock::now() - begin).count()));
+  }
+
+  static const Route *routeOf(const HttpRequest &request) {
+    for (const Route &route : routes())
+      if (request.path == route.path)
+        return &route;
+    return nullptr;
+  }
+
+  /// The status of a reply; 0 if the request is taken.
+  unsigned refuseHead(const HttpRequest &request, HttpReply &reply) const {
+    const Route *route = routeOf(request);
+    if (!route) {
+      std::string paths;
+      for (const Route &each : routes())
+        paths += std::string(paths.empty() ? "" : ", ") + each.method + " " +
+                 each.path;
+      return refuse(reply, 404,
+                    "there is no " + request.path + "; there is " + paths);
     }
-    return refuse(reply, 404,
-                  "there is no " + request.path + "; there is " + paths);
+    std::string_view method = route->method;
+    bool isGet = method == "GET";
+    if (request.method != method && !(isGet && request.method == "HEAD"))
+      return refuse(reply, 405,
+                    request.path + " takes " + route->method + ", not " +
+                        request.method);
+    if (!route->isOpen && !options.key.empty() &&
+        !isSame(request.authorization, "Bearer " + options.key))
+      return refuse(reply, 401,
+                    "the key is missing or wrong: send the header "
+                    "'Authorization: Bearer KEY'");
+    if (isGet && request.hasBody)
+      return refuse(reply, 413, request.path + " takes no body");
+    return 0;
+  }
+
+  unsigned answer(HttpRequest &request, HttpReply &reply) {
+    if (bytesBesideImages(request.body) > options.textBytes)
+      return refuse(reply, 413,
+                    formatText("the body has more than %llu bytes beside its "
+                               "images",
+                               wide(options.textBytes)));
+    return (this->*routeOf(request)->answer)(request, reply);
   }
 
   unsigned health(HttpRequest &, HttpReply &reply) {
@@ -307,13 +333,17 @@ Status serve::serve(const ServedModel &model,
       return engine.run(loaded);
     const ServeOptions &serving = shared->serving;
     Api api(engine, shared->model, serving);
-    HOCKET_ASSIGN_OR_RETURN(auto server,
-                            HttpServer::listen(
-                                serving.host, serving.port, serving.limits,
-                                [&](HttpRequest &request, HttpReply &reply) {
-                                  api.handle(request, reply);
-                                },
-                                errorBody));
+    HttpHandlers handlers;
+    handlers.admit = [&](const HttpRequest &head, HttpReply &reply) {
+      api.admit(head, reply);
+    };
+    handlers.handle = [&](HttpRequest &request, HttpReply &reply) {
+      api.handle(request, reply);
+    };
+    handlers.refusal = errorBody;
+    HOCKET_ASSIGN_OR_RETURN(
+        auto server, HttpServer::listen(serving.host, serving.port,
+                                        serving.limits, std::move(handlers)));
     if (serving.begun)
       serving.begun(formatText(serving.host.find(':') == std::string::npos
                                    ? "http://%s:%u"

@@ -281,11 +281,17 @@ class ServeTest(unittest.TestCase):
             (b"GET /health HTTP/1.1\r\nA: " + b"a" * 20000 + b"\r\n\r\n", b"431"),
             (b"POST /api HTTP/1.1\r\nContent-Length: 9999999999\r\n\r\n", b"413"),
             (b"POST /api HTTP/1.1\r\nContent-Length: 1x\r\n\r\n", b"400"),
-            (b"POST /api HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400"),
+            (b"PUT /api HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400"),
         ):
             with self.subTest(data=data[:40]):
                 got = self.server.raw(data)
                 self.assertTrue(got.startswith(b"HTTP/1.1 " + status), got[:200])
+        # A chunk's head, and what follows the last chunk, have no end.
+        chunked = b"POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for endless in (b"1;" + b"a" * 200_000, b"0\r\nA: " + b"a" * 200_000):
+            got = self.server.raw(chunked + endless)
+            self.assertTrue(got.startswith(b"HTTP/1.1 400 "), got[:200])
+            self.assertIn(b"a chunk's head, or what follows the chunks", got)
         # Half a request, and none.
         self.assertEqual(self.server.raw(b"POST /api HTTP/1.1\r\nContent-Le", close=True), b"")
         self.assertEqual(self.server.raw(b"", close=True), b"")
@@ -294,6 +300,92 @@ class ServeTest(unittest.TestCase):
         for _ in range(2):
             self.assertEqual(self.server.ask("GET", "/health", connection=connection)[0], 200)
         connection.close()
+
+    def test_heads_are_answered_before_bodies_are_sent(self):
+        def head(first, **more):
+            lines = [first, *(f"{name.replace('_', '-')}: {value}" for name, value in more.items())]
+            return "".join(f"{line}\r\n" for line in [*lines, ""]).encode()
+
+        def completions(**more):
+            return head("POST /v1/completions HTTP/1.1", Content_Length=1 << 25, **more)
+
+        key = self.folder / "early"
+        key.write_text(KEY + "\n")
+        key.chmod(0o600)
+        # So long that an answer which comes is not that of a request that is late.
+        server = Server("--load", self.run_, "--key-file", key, "--receive-timeout", "100000")
+        right, wrong = f"Bearer {KEY}", f"Bearer {KEY}x"
+        try:
+            for sent, status in (
+                (completions(), 401),
+                (completions(Authorization=wrong), 401),
+                (completions(Authorization=wrong, Expect="100-continue"), 401),
+                (completions(Authorization=right, Expect="a-miracle"), 417),
+                (head("POST /v1/completion HTTP/1.1", Content_Length=9), 404),
+                (head("PUT /v1/completions HTTP/1.1", Content_Length=9), 405),
+                # It is open to everybody.
+                (head("GET /health HTTP/1.1", Content_Length=1 << 25), 413),
+                (head("GET /health HTTP/1.1", Transfer_Encoding="chunked"), 413),
+            ):
+                with self.subTest(sent):
+                    got = server.raw(sent)
+                    self.assertTrue(got.startswith(b"HTTP/1.1 %d " % status), got[:200])
+                    self.assertIn(b"\r\nConnection: close\r\n", got)
+                    self.assertEqual(got.count(b"HTTP/1.1"), 1)
+            # Who sends on all the same is told, and not kept.
+            status, text = server.ask("POST", "/v1/completions", {"prompt": "a" * 30_000_000})
+            self.assertEqual((status, "the key is missing" in text), (401, True))
+            # Without a body the connection lasts.
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+            for own, status in ((KEY + "x", 401), (KEY, 200)):
+                self.assertEqual(
+                    server.ask("GET", "/v1/models", key=own, connection=connection)[0], status
+                )
+                self.assertIsNotNone(connection.sock)
+            connection.close()
+            # Who asks is asked for the body.
+            body = b'{"prompt": "to be"}'
+            for expects in ("100-continue", "100-Continue"):
+                sent = head("POST /tokenize HTTP/1.1", Content_Length=len(body), Connection="close",
+                            Authorization=right, Expect=expects)  # fmt: skip
+                with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as own:
+                    own.sendall(sent)
+                    go = b"HTTP/1.1 100 Continue\r\n\r\n"
+                    self.assertEqual(own.recv(len(go), socket.MSG_WAITALL), go)
+                    own.sendall(body)
+                    self.assertTrue(own.recv(9999).startswith(b"HTTP/1.1 200 "))
+            # HTTP/1.0 has no such thing.
+            old = head("POST /tokenize HTTP/1.0", Content_Length=len(body), Authorization=right,
+                       Expect="100-continue")  # fmt: skip
+            self.assertTrue(server.raw(old + body).startswith(b"HTTP/1.1 200 "))
+            done = hocket("ask", f"127.0.0.1:{server.port}", "--prompt", "a")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("the server refuses: the key is missing or wrong", done.stderr)
+        finally:
+            self.assertEqual(server.end(), 0)
+        logged = [line for line in server.lines if line.startswith("POST /v1/completions 401 ")]
+        self.assertGreaterEqual(len(logged), 4, server.lines)
+
+    def test_heads_alone_and_the_older_protocol(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=SECONDS)
+        for method, has_body in (("HEAD", False), ("GET", True)) * 2:
+            connection.request(method, "/health")
+            answer = connection.getresponse()
+            self.assertEqual((answer.status, answer.read() != b""), (200, has_body))
+            self.assertGreater(int(answer.getheader("Content-Length")), 0)
+        connection.close()
+        body = {"prompt": "to be", "max_tokens": 12, "temperature": 0}
+        own = self.server.complete(**body)["choices"][0]["text"]
+        body = json.dumps({**body, "stream": True}).encode()
+        head = "POST /v1/completions HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: %d\r\n\r\n"
+        got = self.server.raw(head.encode() % len(body) + body)
+        head, _, parts = got.partition(b"\r\n\r\n")
+        self.assertTrue(head.startswith(b"HTTP/1.1 200 "), head)
+        self.assertNotIn(b"chunked", head)
+        *parts, done, rest = parts.decode().split("\n\n")
+        self.assertEqual((done, rest), ("data: [DONE]", ""))
+        told = [json.loads(part.removeprefix("data: "))["choices"][0]["text"] for part in parts]
+        self.assertEqual("".join(told), own)
 
     def test_keys_limits_plans_and_the_end(self):
         key = self.folder / "key"
@@ -405,6 +497,27 @@ class ServeTest(unittest.TestCase):
             thread.join()
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("does not answer as a server does", done.stderr)
+
+    def test_ask_hears_who_refuses_before_all_is_sent(self):
+        image = self.folder / "large.png"
+        image.write_bytes(b"\x89PNG" + bytes(12_000_000))
+        said = b'{"error": {"message": "no such key"}}'
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+
+            def refuse():
+                connection, _ = other.accept()
+                connection.recv(1000)
+                connection.sendall(b"HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n"
+                                   b"Content-Length: %d\r\n\r\n%s" % (len(said), said))  # fmt: skip
+                connection.close()  # What was not read resets the connection.
+
+            thread = threading.Thread(target=refuse)
+            thread.start()
+            done = hocket("ask", f"127.0.0.1:{port}", "--chat", "--image", image, "--prompt", "a")
+            thread.join()
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("the server refuses: no such key", done.stderr)
 
     def test_a_person_at_a_terminal(self):
         own = self.generated("to be", "--tokens", 6, "--greedy")["text"]
