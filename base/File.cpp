@@ -164,20 +164,28 @@ static Status openTemporary(const std::string &path, std::string &temporary,
 }
 
 StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
+  return create(path, Durability::Lasting);
+}
+
+StatusOr<AtomicFile> AtomicFile::create(const std::string &path,
+                                        Durability durability) {
   struct stat info;
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     return invalidArgument(path + ": exists and is not a regular file; "
                                   "it is not replaced");
-  removeAbandoned(path, partialEnding);
+  if (durability == Durability::Lasting)
+    removeAbandoned(path, partialEnding);
   std::string temporary;
   Descriptor file(-1);
   HOCKET_RETURN_IF_ERROR(openTemporary(path, temporary, file));
-  return AtomicFile(path, std::move(temporary), std::exchange(file.value, -1));
+  return AtomicFile(path, std::move(temporary), std::exchange(file.value, -1),
+                    durability);
 }
 
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept
     : path(std::move(other.path)), temporary(std::move(other.temporary)),
-      descriptor(std::exchange(other.descriptor, -1)), end(other.end) {}
+      descriptor(std::exchange(other.descriptor, -1)),
+      durability(other.durability), end(other.end) {}
 
 AtomicFile &AtomicFile::operator=(AtomicFile &&other) noexcept {
   if (this != &other) {
@@ -185,6 +193,7 @@ AtomicFile &AtomicFile::operator=(AtomicFile &&other) noexcept {
     path = std::move(other.path);
     temporary = std::move(other.temporary);
     descriptor = std::exchange(other.descriptor, -1);
+    durability = other.durability;
     end = other.end;
   }
   return *this;
@@ -235,12 +244,13 @@ static Status syncParent(const std::string &path) {
 Status AtomicFile::commit() {
   if (descriptor < 0)
     return internalError(path + ": is committed twice");
-  if (::fsync(descriptor) != 0)
+  bool lasts = durability == Durability::Lasting;
+  if (lasts && ::fsync(descriptor) != 0)
     return fileError(path, "write", errno);
   if (::rename(temporary.c_str(), path.c_str()) != 0)
     return fileError(path, "replace", errno);
   ::close(std::exchange(descriptor, -1));
-  return syncParent(path);
+  return lasts ? syncParent(path) : okStatus();
 }
 
 //===----------------------------------------------------------------------===//

@@ -50,14 +50,25 @@ std::string errnoMessage(int error);
 /// InvalidArgument where another path would do, else Unavailable.
 Status fileError(const std::string &path, std::string_view action, int error);
 
+/// What a file is worth that is written.
+enum class Durability {
+  Lasting, ///< A power failure leaves the old file or the new one.
+  /// It may leave a damaged one: for what is checked when it is read, and made
+  /// again. The disk is not waited for, nor the folder looked through for what
+  /// dead processes have left.
+  Replaceable,
+};
+
 /// A file that takes the name `path` only when it is complete: bytes go to a
 /// temporary file beside it (TemporaryName.h), commit() syncs that and renames
 /// it. Destroyed before commit(), it removes the temporary file.
 class AtomicFile {
 public:
   /// Fails if the directory is missing or read-only, or if `path` exists and
-  /// is not a regular file.
+  /// is not a regular file. Without a durability the file is to last.
   static StatusOr<AtomicFile> create(const std::string &path);
+  static StatusOr<AtomicFile> create(const std::string &path,
+                                     Durability durability);
 
   AtomicFile(AtomicFile &&other) noexcept;
   AtomicFile &operator=(AtomicFile &&other) noexcept;
@@ -73,17 +84,20 @@ public:
   /// write disjoint ranges at the same time.
   Status writeAt(uint64_t offset, const void *data, size_t size);
 
-  /// Makes the bytes durable under the final name. Nothing may follow.
+  /// Makes the bytes durable, if they are to last, under the final name.
+  /// Nothing may follow.
   Status commit();
 
 private:
-  AtomicFile(std::string path, std::string temporary, int descriptor)
+  AtomicFile(std::string path, std::string temporary, int descriptor,
+             Durability durability)
       : path(std::move(path)), temporary(std::move(temporary)),
-        descriptor(descriptor) {}
+        descriptor(descriptor), durability(durability) {}
   void discard();
 
   std::string path, temporary;
   int descriptor = -1;
+  Durability durability = Durability::Lasting;
   uint64_t end = 0;
 };
 

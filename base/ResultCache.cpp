@@ -12,8 +12,6 @@
 #include "base/Sha256.h"
 #include "base/TemporaryName.h"
 
-#include <cerrno>
-#include <fcntl.h>
 #include <mutex>
 #include <set>
 #include <sys/stat.h>
@@ -78,40 +76,16 @@ static void tidyOnce(const std::string &folder) {
     removeAbandoned(folder + "/any", temporaryEnding);
 }
 
-static bool writeAll(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t put = ::write(file, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put < 0)
-      return false;
-    bytes.remove_prefix(size_t(put));
-  }
-  return true;
-}
-
-/// The disk is not waited for, as AtomicFile does: a file that did not get
-/// there whole before the power failed is damaged, and its result is found out
-/// again.
 Status ResultCache::store(const std::string &key,
                           const std::string &result) const {
   tidyOnce(path);
   Sha256::Digest digest = Sha256::of(result);
   std::string head(magic);
   head.append(digest.begin(), digest.end());
-  std::string file = fileOf(key),
-              temporary = temporaryName(file, temporaryEnding);
-  int opened =
-      ::open(temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-  if (opened < 0)
-    return fileError(temporary, "create", errno);
-  bool isWritten = holdTemporary(opened) && writeAll(opened, head) &&
-                   writeAll(opened, result) &&
-                   ::rename(temporary.c_str(), file.c_str()) == 0;
-  int reason = errno;
-  ::close(opened);
-  if (isWritten)
-    return okStatus();
-  ::unlink(temporary.c_str());
-  return fileError(file, "write", reason);
+  HOCKET_ASSIGN_OR_RETURN(
+      AtomicFile file,
+      AtomicFile::create(fileOf(key), Durability::Replaceable));
+  HOCKET_RETURN_IF_ERROR(file.append(head));
+  HOCKET_RETURN_IF_ERROR(file.append(result));
+  return file.commit();
 }

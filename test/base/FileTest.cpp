@@ -61,6 +61,19 @@ TEST_F(FileTest, AbandonedWritesLeaveNothing) {
   EXPECT_EQ(*readFile(at("x"), 100), "old");
 }
 
+TEST_F(FileTest, WhatIsReplaceableAppearsAtOnceToo) {
+  ASSERT_TRUE(writeFileAtomically(at("x"), "old").ok());
+  auto file = AtomicFile::create(at("x"), Durability::Replaceable);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->append("new").ok());
+  EXPECT_EQ(*readFile(at("x"), 100), "old");
+  AtomicFile moved = *std::move(file);
+  ASSERT_TRUE(moved.commit().ok());
+  EXPECT_EQ(*readFile(at("x"), 100), "new");
+  EXPECT_EQ(entries(), 1u);
+  EXPECT_EQ(moved.commit().message(), at("x") + ": is committed twice");
+}
+
 TEST_F(FileTest, WritesAtOffsets) {
   auto file = AtomicFile::create(at("x"));
   ASSERT_TRUE(file.ok());

@@ -54,6 +54,12 @@ TEST_F(TemporaryName, TheNextWriteRemovesWhatAKilledOneLeft) {
   ASSERT_TRUE(writeFileAtomically(folder / "y", "y").ok());
   EXPECT_EQ(entries(), 2u);
   writer.kill();
+  // What is replaceable is not worth looking through the folder.
+  {
+    auto file = AtomicFile::create(folder / "k", Durability::Replaceable);
+    ASSERT_TRUE(file.ok());
+    EXPECT_EQ(entries(), 3u);
+  }
   ASSERT_TRUE(writeFileAtomically(folder / "z", "z").ok());
   EXPECT_EQ(folder.list(), (std::vector<std::string>{"y", "z"}));
 }
