@@ -6,6 +6,7 @@
 
 #include "base/File.h"
 
+#include "base/CacheSize.h"
 #include "base/Format.h"
 #include "base/TemporaryName.h"
 
@@ -282,6 +283,8 @@ RandomAccessFile::~RandomAccessFile() {
   if (descriptor >= 0)
     ::close(descriptor);
 }
+
+void RandomAccessFile::useAsCached() const { useCached(descriptor); }
 
 /// Why there is no byte at `offset`, where there was one.
 Status RandomAccessFile::cutShort(uint64_t offset) const {

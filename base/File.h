@@ -120,6 +120,9 @@ public:
   /// When it was opened.
   uint64_t size() const { return length; }
 
+  /// Of a file of the cache: useCached() of CacheSize.h.
+  void useAsCached() const;
+
   /// Copies bytes [offset, offset + size) to `out`. DataLoss, which names the
   /// byte, where the file ends before that.
   Status read(uint64_t offset, void *out, size_t size) const;

@@ -7,6 +7,7 @@
 #include "base/ResultCache.h"
 
 #include "base/CacheFolder.h"
+#include "base/CacheSize.h"
 #include "base/File.h"
 #include "base/Format.h"
 #include "base/Sha256.h"
@@ -50,13 +51,25 @@ std::string ResultCache::fileOf(const std::string &key) const {
   return path + "/" + key + ".kept";
 }
 
-std::optional<std::string> ResultCache::find(const std::string &key) const {
+/// The bytes of a file of the cache, which is in use until they are read.
+static std::optional<std::string> readCached(const std::string &path) {
   struct stat info;
-  if (::lstat(fileOf(key).c_str(), &info) != 0 || !S_ISREG(info.st_mode) ||
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) ||
       info.st_uid != ::geteuid())
     return std::nullopt;
-  StatusOr<std::string> bytes = readFile(fileOf(key), mostCacheBytes);
-  if (!bytes.ok() || !bytes->starts_with(magic) ||
+  StatusOr<RandomAccessFile> file = RandomAccessFile::open(path);
+  if (!file.ok() || file->size() > mostCacheBytes)
+    return std::nullopt;
+  file->useAsCached();
+  std::string bytes(file->size(), '\0');
+  return file->read(0, bytes.data(), bytes.size()).ok()
+             ? std::optional(std::move(bytes))
+             : std::nullopt;
+}
+
+std::optional<std::string> ResultCache::find(const std::string &key) const {
+  std::optional<std::string> bytes = readCached(fileOf(key));
+  if (!bytes || !bytes->starts_with(magic) ||
       bytes->size() < magic.size() + digestBytes)
     return std::nullopt;
   std::string result = bytes->substr(magic.size() + digestBytes);
@@ -87,5 +100,7 @@ Status ResultCache::store(const std::string &key,
       AtomicFile::create(fileOf(key), Durability::Replaceable));
   HOCKET_RETURN_IF_ERROR(file.append(head));
   HOCKET_RETURN_IF_ERROR(file.append(result));
-  return file.commit();
+  HOCKET_RETURN_IF_ERROR(file.commit());
+  cacheHasGrown(path, head.size() + result.size());
+  return okStatus();
 }

@@ -11,7 +11,8 @@
 /// extremes of a file's tokens (TokenCheck.h). A file appears whole or not at
 /// all, and says what its bytes must be. Its folder is that of CacheFolder.h,
 /// and what is read from it must be the user's own: machine code runs with all
-/// that the user may do.
+/// that the user may do. What was not used for longest goes where the folder
+/// grows beyond its limit (CacheSize.h).
 ///
 //===----------------------------------------------------------------------===//
 

@@ -7,6 +7,7 @@
 #include "runtime/data/KeptFile.h"
 
 #include "base/CacheFolder.h"
+#include "base/CacheSize.h"
 #include "base/Format.h"
 #include "base/Sha256.h"
 
@@ -54,20 +55,27 @@ private:
   int descriptor;
 };
 
+/// Where the file may be.
+struct Place {
+  std::string path;
+  std::string cache = {}; ///< The folder, if it is the cache's.
+};
+
 } // namespace
 
-/// Where the file may be, the best place first.
-static std::vector<std::string> placesOf(const KeptTable &table) {
+/// The best first.
+static std::vector<Place> placesOf(const KeptTable &table) {
   auto name = [&](const std::string &before, const std::string &text) {
     return before + "." + toHex(Sha256::of(text)).substr(0, 12) + "." +
            table.kind;
   };
-  std::vector<std::string> places = {name(table.prefix, table.request)};
+  std::vector<Place> places = {{name(table.prefix, table.request)}};
   std::error_code error;
   std::filesystem::path whole = std::filesystem::absolute(table.prefix, error);
   if (auto folder = openCacheFolder(); folder.ok() && !error)
-    places.push_back(name(*folder + "/" + whole.filename().string(),
-                          whole.string() + "\n" + table.request));
+    places.push_back({name(*folder + "/" + whole.filename().string(),
+                           whole.string() + "\n" + table.request),
+                      *folder});
   return places;
 }
 
@@ -77,21 +85,24 @@ static Sha256::Digest identityOf(const KeptTable &table) {
 }
 
 static StatusOr<PagedFile>
-openPlace(const KeptTable &table, const std::string &path,
+openPlace(const KeptTable &table, const Place &place,
           const std::function<Status(const PagedFile &)> &check) {
-  HOCKET_ASSIGN_OR_RETURN(PagedFile file, PagedFile::open(path));
+  HOCKET_ASSIGN_OR_RETURN(PagedFile file, PagedFile::open(place.path));
+  if (!place.cache.empty())
+    file.useAsCached();
   Sha256::Digest digest = {};
   HOCKET_RETURN_IF_ERROR(file.read(0, digest.data(), digest.size()));
   if (digest != identityOf(table))
-    return dataLoss(path + ": it is of other data");
+    return dataLoss(place.path + ": it is of other data");
   HOCKET_RETURN_IF_ERROR(check(file));
   return file;
 }
 
 static Status
-writePlace(const KeptTable &table, const std::string &path,
+writePlace(const KeptTable &table, const Place &place,
            const std::function<Status(PagedFileWriter &)> &write) {
-  HOCKET_ASSIGN_OR_RETURN(PagedFileWriter file, PagedFileWriter::create(path));
+  HOCKET_ASSIGN_OR_RETURN(PagedFileWriter file,
+                          PagedFileWriter::create(place.path));
   Sha256::Digest digest = identityOf(table);
   HOCKET_RETURN_IF_ERROR(file.append(digest.data(), digest.size()));
   HOCKET_RETURN_IF_ERROR(write(file));
@@ -108,17 +119,17 @@ data::openKept(const KeptTable &table, const OrderCache &cache,
       cache.note(line);
   };
   // 1. One that was made.
-  std::vector<std::string> places = placesOf(table);
+  std::vector<Place> places = placesOf(table);
   auto find = [&]() -> std::optional<PagedFile> {
-    for (const std::string &path : places)
-      if (auto file = openPlace(table, path, check); file.ok())
+    for (const Place &place : places)
+      if (auto file = openPlace(table, place, check); file.ok())
         return *std::move(file);
     return std::nullopt;
   };
   if (auto file = find())
     return *std::move(file);
   // 2. One that another process is making.
-  FolderTurn turn(places.front());
+  FolderTurn turn(places.front().path);
   if (!turn.isFree()) {
     note("waiting for the process that makes the " + table.what + " of " +
          table.prefix);
@@ -131,14 +142,17 @@ data::openKept(const KeptTable &table, const OrderCache &cache,
        formatBytes(table.bytes) + ", once for all runs");
   auto start = std::chrono::steady_clock::now();
   Status written = okStatus();
-  for (const std::string &path : places) {
-    written = writePlace(table, path, write);
+  for (const Place &place : places) {
+    written = writePlace(table, place, write);
     if (!written.ok())
       continue;
     std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - start;
-    note("made " + path + formatText(" in %.1f s", seconds.count()));
-    return openPlace(table, path, check);
+    note("made " + place.path + formatText(" in %.1f s", seconds.count()));
+    auto made = openPlace(table, place, check);
+    if (made.ok() && !place.cache.empty())
+      cacheHasGrown(place.cache, made->size());
+    return made;
   }
   note("the " + table.what + " stays in memory: " + written.message());
   return written;

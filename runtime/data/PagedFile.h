@@ -63,6 +63,9 @@ public:
   /// Bytes of content, the last page's zeros included.
   uint64_t size() const { return file.size() / pageBytes * pageContent; }
 
+  /// Of a file of the cache: useCached() of base/CacheSize.h.
+  void useAsCached() const { file.useAsCached(); }
+
   /// Copies content [offset, offset + size). DataLoss where a page is not what
   /// was written, or there are fewer. Any thread.
   Status read(uint64_t offset, void *out, uint64_t size) const;

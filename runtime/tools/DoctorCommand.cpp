@@ -6,9 +6,11 @@
 
 #include "runtime/tools/DoctorCommand.h"
 
+#include "base/CacheFolder.h"
+#include "base/CacheSize.h"
 #include "base/File.h"
 #include "base/Format.h"
-#include "base/ResultCache.h"
+#include "base/Quantity.h"
 #include "base/WorkerPool.h"
 #include "base/json/JsonLines.h"
 #include "runtime/comm/mpi/MpiTransport.h"
@@ -186,10 +188,22 @@ static void addGpus(std::vector<Finding> &findings) {
                               "2.26 or later")
                  : "messages between GPUs go through host memory (HOCKET_NCCL "
                    "may name the library)"});
-  auto cache = ResultCache::open();
-  findings.push_back(
-      {"compiled GPU kernels", cache.ok(), false,
-       cache.ok() ? "kept in " + cache->folder() : cache.status().message()});
+}
+
+static void addCache(std::vector<Finding> &findings) {
+  auto folder = openCacheFolder();
+  auto limit = cacheLimit();
+  std::string detail;
+  if (folder.ok() && limit.ok()) {
+    CacheContents contents = measureCache(*folder);
+    detail = *folder + ": " + formatBytes(contents.bytes) + " in " +
+             formatNoun(contents.files, "file") + ", " +
+             (*limit ? "at most " + formatBytes(*limit) : "without a limit") +
+             " (HOCKET_CACHE, HOCKET_CACHE_SIZE)";
+  } else {
+    detail = folder.ok() ? limit.status().message() : folder.status().message();
+  }
+  findings.push_back({"cache", folder.ok() && limit.ok(), false, detail});
 }
 
 static void addLibraries(std::vector<Finding> &findings) {
@@ -211,6 +225,7 @@ std::vector<Finding> hocket::examineMachine() {
   std::vector<Finding> findings;
   addProcessor(findings);
   addMemory(findings);
+  addCache(findings);
   addLauncher(findings);
   addLibraries(findings);
   addNvrtc(findings);

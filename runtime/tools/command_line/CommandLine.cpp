@@ -6,6 +6,7 @@
 
 #include "runtime/tools/command_line/CommandLine.h"
 
+#include "base/CacheSize.h"
 #include "base/File.h"
 #include "base/NearestNames.h"
 #include "base/SourceExcerpt.h"
@@ -217,6 +218,11 @@ static int parseAndRun(CLI::App &app, int argc, char **argv,
   std::string name = app.get_name();
   useHelpText(app);
   refuseEmptyValues(app);
+  // Said once, where those who store something would go on without it.
+  if (Status limit = cacheLimit().status(); !limit.ok()) {
+    std::cerr << name + ": " + limit.message() + "\n";
+    return exitStatusOf(limit);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &help) {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/CacheSize.h"
 #include "runtime/data/samples/BlendedDataset.h"
 #include "test/runtime/data/TokenFiles.h"
 
@@ -224,6 +225,16 @@ TEST_F(SampleOrders, AreInTheCacheFolderWhereDataCannotBeWritten) {
   EXPECT_EQ(orders(folder / "cache").size(), 1u);
   EXPECT_EQ(notes.size(), 4u); // Made twice, each in its place.
   EXPECT_THAT(notes.back(), StartsWith("made " + (folder / "cache")));
+  // It is not removed as long as somebody uses it.
+  setenv("HOCKET_CACHE_SIZE", "1", 1);
+  {
+    auto source = open(0);
+    cacheHasGrown(folder / "cache", 1);
+    EXPECT_EQ(orders(folder / "cache").size(), 1u);
+  }
+  cacheHasGrown(folder / "cache", 1);
+  EXPECT_EQ(orders(folder / "cache").size(), 0u);
+  unsetenv("HOCKET_CACHE_SIZE");
   // Nor there: then it is in memory, as one of few samples is.
   std::filesystem::remove_all(folder / "cache");
   writeBytes(folder / "cache", "no folder");

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "base/File.h"
+#include "base/ResultCache.h"
 #include "runtime/program/NativeOrigin.h"
 #include "runtime/program/file/ProgramFile.h"
 #include "test/runtime/program/ProgramBuilder.h"
@@ -477,9 +478,23 @@ TEST_F(RuntimeCommands, TheDoctorLooksAround) {
   std::set<std::string> names;
   for (const auto &finding : nlohmann::json::parse(outcome.text))
     names.insert(finding["name"].get<std::string>());
-  for (const char *name : {"processor", "AVX-512", "threads", "memory",
+  for (const char *name : {"processor", "AVX-512", "threads", "memory", "cache",
                            "CUDA driver", "NCCL", "MPI library"})
     EXPECT_TRUE(names.count(name)) << name;
+  std::string cache = folder + "/doctors-cache";
+  std::string with = "HOCKET_CACHE=" + cache + " HOCKET_CACHE_SIZE=";
+  std::string doctor = std::string(" ") + HOCKET_RUNTIME_PROGRAM + " doctor";
+  EXPECT_THAT(shell(with + "3GiB" + doctor).text,
+              HasSubstr(cache + ": 0 B in 0 files, at most 3.00 GiB "
+                                "(HOCKET_CACHE, HOCKET_CACHE_SIZE)"));
+  ASSERT_TRUE(ResultCache::open(cache)->store("key", "result").ok());
+  // The result, and the lock of those who would remove some.
+  EXPECT_THAT(shell(with + "0" + doctor).text,
+              HasSubstr(cache + ": 4.00 KiB in 2 files, without a limit"));
+  Outcome wrong = shell(with + "much" + doctor);
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.text, HasSubstr("hocket-runtime: HOCKET_CACHE_SIZE is "
+                                    "'much', expected a size such as 4GiB"));
   EXPECT_THAT(hocketRuntime("doctor").text,
               HasSubstr("instruction set in use"));
   Outcome bad = shell(std::string("HOCKET_CPU_ISA=mmx ") +
