@@ -175,12 +175,16 @@ StatusOr<AtomicFile> AtomicFile::create(const std::string &path,
     return invalidArgument(path + ": exists and is not a regular file; "
                                   "it is not replaced");
   if (durability == Durability::Lasting)
-    removeAbandoned(path, partialEnding);
+    tidyBeside(path);
   std::string temporary;
   Descriptor file(-1);
   HOCKET_RETURN_IF_ERROR(openTemporary(path, temporary, file));
   return AtomicFile(path, std::move(temporary), std::exchange(file.value, -1),
                     durability);
+}
+
+void AtomicFile::tidyBeside(const std::string &path) {
+  removeAbandoned(path, partialEnding);
 }
 
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept

@@ -70,6 +70,10 @@ public:
   static StatusOr<AtomicFile> create(const std::string &path,
                                      Durability durability);
 
+  /// Removes what dead processes have left in the folder of `path`, as
+  /// create() does for a file that is to last.
+  static void tidyBeside(const std::string &path);
+
   AtomicFile(AtomicFile &&other) noexcept;
   AtomicFile &operator=(AtomicFile &&other) noexcept;
   ~AtomicFile();

@@ -11,7 +11,6 @@
 #include "base/File.h"
 #include "base/Format.h"
 #include "base/Sha256.h"
-#include "base/TemporaryName.h"
 
 #include <mutex>
 #include <set>
@@ -23,7 +22,6 @@ using namespace hocket;
 /// Before the digest of the result and the result.
 static constexpr std::string_view magic = "HOCKETKEPT1\n";
 static constexpr size_t digestBytes = std::tuple_size<Sha256::Digest>();
-static constexpr std::string_view temporaryEnding = ".partial";
 /// Of a file; more is not what was written.
 static constexpr uint64_t mostCacheBytes = uint64_t(1) << 30;
 
@@ -86,7 +84,7 @@ static void tidyOnce(const std::string &folder) {
   static std::set<std::string> tidied;
   std::lock_guard lock(mutex);
   if (tidied.insert(folder).second)
-    removeAbandoned(folder + "/any", temporaryEnding);
+    AtomicFile::tidyBeside(folder + "/any");
 }
 
 Status ResultCache::store(const std::string &key,
