@@ -18,6 +18,7 @@
 #include "runtime/data/retrieval/EmbeddingFile.h"
 #include "runtime/data/samples/NeighborFile.h"
 #include "runtime/data/text/InputStream.h"
+#include "runtime/inference/GenerationConfig.h"
 #include "runtime/megatron/Model.h"
 #include "runtime/program/check/ProgramCheck.h"
 #include "runtime/program/file/ProgramFile.h"
@@ -367,6 +368,18 @@ static void readAdapterConfig(std::string_view bytes) {
     (void)checkpoint::readAdapterConfig(parentOf(path), family);
 }
 
+/// What is accepted can be written with.
+static void readGenerationConfig(std::string_view bytes) {
+  std::string path = asFile("generation_config.json", bytes);
+  (void)chat::readModelEnds(path);
+  auto config = inference::readGenerationConfig(path);
+  if (!config.ok())
+    return;
+  require(inference::checkSampling(config->choices.over({})).ok(),
+          "what was read is in range");
+  (void)config->notes({});
+}
+
 void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
   targets["hkx"] = readPayload;
   targets["hkx-file"] = [](std::string_view bytes) {
@@ -393,6 +406,7 @@ void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
   targets["merges"] = readMerges;
   targets["request"] = readRequest;
   targets["chat-template"] = renderTemplate;
+  targets["generation-config"] = readGenerationConfig;
   targets["loss-mask"] = readLossMask;
   targets["words"] = readWords;
   targets["image"] = readImage;

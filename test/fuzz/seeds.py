@@ -64,6 +64,9 @@ REQUESTS = (
      "max_tokens": 3, "logprobs": True, "top_logprobs": 2, "stream": True,
      "stream_options": {"include_usage": True}, "chat_template_kwargs": {"a": 1}},
 )  # fmt: skip
+GENERATION = {"do_sample": True, "temperature": 0.6, "top_k": 20, "top_p": 0.95, "min_p": 0.1,
+              "repetition_penalty": 1.05, "max_new_tokens": 64, "stop_strings": ["a", "b"],
+              "eos_token_id": [2, 3], "num_beams": 4, "use_cache": True}  # fmt: skip
 PLANS = ("pp=2,dp=4,tp=2,mbs=1,schedule=interleaved-1f1b,vpp=2,recompute=selective",
          "cp=2,ep=4,zero=2")  # fmt: skip
 
@@ -131,6 +134,7 @@ class Seeds:
         self.add("chat-template", in_tree("test/runtime/chat/templates/*.jinja"))
         self.add("adapter-config", in_tree("test/numerics/golden/adapter/adapter_config.json",
                                            "test/numerics/golden/*/*/adapter_config.json"))  # fmt: skip
+        self.add("generation-config", [json.dumps(GENERATION, indent=1)])
         self.add("loss-mask", [MASK])
         self.add("words", [PIECES])
         self.add("neighbors", [NEIGHBORS])
