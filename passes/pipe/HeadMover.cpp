@@ -78,16 +78,20 @@ private:
   Operation *place = nullptr; ///< Before it stands what is moved.
   /// By values of forward, what of backward is the same.
   IRMapping same;
+  /// By ops of forward, the one of backward that computes the same.
+  llvm::DenseMap<Operation *, Operation *> again;
 };
 
 } // namespace
 
 /// Whether two ops with equal operands have equal results, whatever the reason
-/// that their collectives are there for.
+/// that their collectives are there for, and whether one computes again what
+/// the other has.
 static bool computeAlike(Operation *a, Operation *b) {
   auto attributes = [](Operation *op) {
     NamedAttrList list(op->getAttrDictionary());
     list.erase("why");
+    list.erase("recomputed");
     return list.getDictionary(op->getContext());
   };
   return a->getName() == b->getName() &&
@@ -138,6 +142,7 @@ void HeadMover::match() {
         isSame = origins.lookup(op.getOperand(i)) == other->getOperand(i);
       if (!isSame)
         continue;
+      again.try_emplace(other, &op);
       for (auto [result, source] :
            llvm::zip(op.getResults(), other->getResults())) {
         origins[result] = source;
@@ -178,14 +183,20 @@ void HeadMover::replaceKept() {
   pair.dropUnused(/*loss=*/true);
 }
 
+/// With what of forward only the head took. Where backward computes it again
+/// for a gradient, it does so for the head as well, and for the first time.
 void HeadMover::eraseMoved() {
   func::FuncOp forward = pair.forward;
   for (Operation *op : llvm::reverse(moved))
     op->erase();
   for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(forward.front())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+       llvm::make_early_inc_range(llvm::reverse(forward.front()))) {
+    if (!isOpTriviallyDead(&op))
+      continue;
+    if (Operation *other = again.lookup(&op))
+      other->removeAttr("recomputed");
+    op.erase();
+  }
 }
 
 xf::LinearOp HeadMover::move(xf::LinearOp head) {

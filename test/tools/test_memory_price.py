@@ -316,6 +316,22 @@ class MemoryPriceTest(unittest.TestCase):
                 text = re.sub("global_batch_size: .*", "global_batch_size: 128", text)
                 self.compare(text, short, 0.03, devices, "--plan", short)
 
+    def test_loss_in_chunks(self):
+        """Of whole logits in bf16 three quarters go, whatever is computed again; only
+        evaluation still makes them."""
+        logits = 2 * 4 * 1024 * 32000
+        for recompute in ("NONE", "SELECTIVE"):
+            with self.subTest(recompute=recompute):
+                plan = f"micro_batch_size: 4 recompute: {recompute}"
+                plan += " pipeline_parallel: 2 data_parallel: 4"
+                spec = self.written(SPEC.format(more="", plan=plan))
+                whole = self.arenas(spec)
+                chunked = self.arenas(spec, "--loss-chunks", 4)
+                self.assertEqual(whole[0], chunked[0])
+                self.assertAlmostEqual(
+                    (whole[1] - chunked[1]) / logits, 0.75, delta=0.1
+                )
+
     def test_arenas_of_programs(self):
         texts = [SPEC.format(more="", plan=DENSE[i][1]) for i in (0, 4, 9, 11, 13)]
         texts += [SPEC.format(more=EXPERTS, plan=plan) for _, plan in MIXTURES[1:4]]

@@ -316,6 +316,8 @@ static const PlanRow dense[] = {
     {"GPipeLoss2",      "pp=4",           4, SCHEDULE("gpipe") LOSS("2")},
     {"ZeroBubbleLoss2", "pp=2,tp=2",      4,
      SCHEDULE("zb-h1") LOSS("2") "--recompute selective"},
+    {"Pp2SelectiveLoss3", "pp=2",         6,
+     "--recompute selective " LOSS("3")},
     {"Pp2FullLoss2",    "pp=2,dp=2",      6,
      CHUNKS "--recompute full " LOSS("2") BUCKETS("4096")},
     {"AutoLoss3",       "pp=2",           6, "--recompute auto " LOSS("3")},

@@ -1,6 +1,9 @@
 // RUN: hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=loss_chunks=3 --pipe-chunk-loss | FileCheck %s
 // RUN: hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=loss_chunks=1 --pipe-chunk-loss | FileCheck %s --check-prefix=WHOLE
 // RUN: hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=2,schedule=zb-h1,loss_chunks=2 --pipe-split-stages --pipe-chunk-loss --pipe-split-weight-gradient | FileCheck %s --check-prefix=SPLIT
+// RUN: sed -e 's/%y = xf.linear %x2,/%h = xf.multiply %x2, %c : (tensor<2x4x8xf32>, tensor<f32>) -> tensor<2x4x8xf32>\n  %y = xf.linear %h,/' \
+// RUN:   -e 's/%dt = xf.linear_weight_gradient %dy, %x2/%h = xf.multiply %x2, %c {recomputed} : (tensor<2x4x8xf32>, tensor<f32>) -> tensor<2x4x8xf32>\n  %dt = xf.linear_weight_gradient %dy, %h/' \
+// RUN:   %S/Inputs/step.mlir | hocket-opt --xf-set-plan=plan=pp=2,loss_chunks=2 --pipe-split-stages --pipe-chunk-loss | FileCheck %s --check-prefix=AGAIN
 // RUN: sed 's/xf.accumulate %dt,/xf.write %dt,/' %S/Inputs/step.mlir | not hocket-opt --xf-set-plan=plan=loss_chunks=2 --pipe-chunk-loss 2>&1 | FileCheck %s --check-prefix=BAD
 
 // Forward ends before the head, and keeps its input instead of logits.
@@ -57,5 +60,25 @@
 // SPLIT-LABEL: func.func @weight_1(
 // SPLIT-NOT: 16xf32
 // SPLIT: call @layer_backward_weight
+
+// What backward computes again for the gradient of the head's weight is what the
+// head takes as well: it is not kept beside it, nor computed in forward any more.
+// So the gradient of a chunk's weight waits for nothing but its logits.
+
+// AGAIN-LABEL: func.func @forward_1(
+// AGAIN-SAME: -> (tensor<2x4xi32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>) {
+// AGAIN-NOT: xf.multiply
+// AGAIN: return
+// AGAIN-LABEL: func.func @backward_1(
+// AGAIN-SAME: %[[X:arg2]]: tensor<2x4x8xf32>)
+// AGAIN: %[[H:.*]] = xf.multiply %[[X]], %{{.*}} : (tensor<2x4x8xf32>, tensor<f32>)
+// AGAIN: %[[H0:.*]] = pipe.slice_rows %[[H]] from 0
+// AGAIN: xf.linear %[[H0]],
+// AGAIN: xf.linear_weight_gradient %{{.*}}, %[[H0]] {pipe.early}
+// AGAIN: %[[H1:.*]] = pipe.slice_rows %[[H]] from 4
+// AGAIN: xf.linear %[[H1]],
+// AGAIN: xf.linear_weight_gradient %{{.*}}, %[[H1]] {pipe.early}
+// AGAIN-NOT: xf.multiply
+// AGAIN: pipe.fragment
 
 // BAD: error: 'xf.linear_weight_gradient' op P16: is a sum over rows that is not accumulated as it is; leave plan.loss_chunks out
