@@ -86,6 +86,8 @@ LARGE = [
     ("llama-3-8b", "dp=2,tp=2,pp=2,mbs=1,zero=2,v=2,schedule=zb-v", 8),
     ("llama-3-8b", "pp=4,dp=4,mbs=1,schedule=zb-h1,recompute=full", 16),
     ("llama-3-8b", "pp=4,dp=4,mbs=1,zero=3,schedule=zb-h1,recompute=selective", 16),
+    ("gemma-3-1b", "pp=2,dp=4,mbs=2,recompute=selective,v=2,loss_chunks=4", 8),
+    ("gemma-3-1b", "pp=2,dp=4,mbs=2,recompute=full,v=2,loss_chunks=4", 8),
     ("mixtral-8x7b", "dp=64,mbs=1,zero=1,ep=2", 64),
     ("mixtral-8x7b", "dp=8,cp=2,mbs=1,zero=3,ep=8,recompute=selective", 16),
 ]
@@ -159,6 +161,16 @@ DENSE = [
         "pp=2,dp=4,v=2,mbs=2,zero=2,recompute=full,schedule=interleaved-1f1b",
         "pipeline_parallel: 2 data_parallel: 4 virtual_stages: 2 "
         "micro_batch_size: 2 zero_stage: 2 recompute: FULL",
+    ),
+    (
+        "pp=2,dp=4,v=2,mbs=4,recompute=selective,loss_chunks=4",
+        "pipeline_parallel: 2 data_parallel: 4 virtual_stages: 2 micro_batch_size: 4 "
+        "recompute: SELECTIVE loss_chunks: 4",
+    ),
+    (
+        "pp=4,tp=2,mbs=4,recompute=full,loss_chunks=8",
+        "pipeline_parallel: 4 tensor_parallel: 2 micro_batch_size: 4 recompute: FULL "
+        "loss_chunks: 8",
     ),
 ]
 # Mamba-2 2.7B, Bamba 9B and Nemotron-H 8B, of the sizes of their config.json, each

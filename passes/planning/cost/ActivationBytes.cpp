@@ -507,11 +507,18 @@ double ActivationBytes::ofWidened(const LayerKind &kind) const {
   return element * most;
 }
 
+double ActivationBytes::logits() const {
+  return tokens * model.headColumns() / (model.classes > 0 ? 1 : tp);
+}
+
+int64_t ActivationBytes::ofLogits() const {
+  return std::llround(logits() * element);
+}
+
 int64_t ActivationBytes::ofLoss() const {
   double rows = whole * double(model.hidden) * 2 * element;
-  double logits = tokens * model.headColumns() / (model.classes > 0 ? 1 : tp) /
-                  double(plan.lossChunks);
+  double ofChunk = logits() / double(plan.lossChunks);
   if (compiled)
-    return std::llround(logits * element);
-  return std::llround(rows + logits * (element + 4));
+    return std::llround(ofChunk * element);
+  return std::llround(rows + ofChunk * (element + 4));
 }

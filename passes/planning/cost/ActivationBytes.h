@@ -80,8 +80,12 @@ public:
   /// The logits, once in 16 and once in 32 bits, and their gradient; those of a
   /// chunk where the loss is computed in several.
   int64_t ofLoss() const;
+  /// The logits of a whole microbatch of a compiled program, which evaluation
+  /// makes however the loss is computed.
+  int64_t ofLogits() const;
 
 private:
+  double logits() const; ///< Elements of a microbatch, on a tensor rank.
   double kept(const LayerKind &kind, Recompute recompute) const;
   /// Of a layer as if its tokens were `step.sequence`.
   double keptOfTokens(const LayerKind &kind, Recompute recompute) const;

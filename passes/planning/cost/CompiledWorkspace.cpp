@@ -87,6 +87,8 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
   if (last)
     most = std::max(most, head(held));
   most += transfers(shape, rank);
+  if (last && plan.lossChunks > 1)
+    most = std::max(most, evaluation(shape, rank) - live - logits);
   // When all passes are done, the copies of a tied embedding are summed.
   bool hasCopies = model.tied || shape.rankOf(inputStageOf(model, plan)) != 0;
   if (hasCopies && (first || (model.tied && last)) && plan.pp > 1)
@@ -416,6 +418,20 @@ double CompiledWorkspace::shards(const RankParameters &held) const {
   if (plan.zero != 1)
     return 0;
   return shardOf(plan.chunks > 1 ? held.all() : held.layers);
+}
+
+double CompiledWorkspace::evaluation(const PipelineShape &shape,
+                                     int64_t rank) const {
+  double rows = 0;
+  for (int64_t stage = 0; stage < plan.stages(); ++stage) {
+    if (shape.rankOf(stage) != rank)
+      continue;
+    if (stage + 1 < plan.stages())
+      rows += streams[size_t(stage)];
+    if (stage > 0)
+      rows += streams[size_t(stage - 1)];
+  }
+  return double(activations.ofLogits()) + stream + rows * shard;
 }
 
 double CompiledWorkspace::transfers(const PipelineShape &shape,

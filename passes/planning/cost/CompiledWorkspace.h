@@ -125,6 +125,9 @@ private:
   /// With stage 1 gradients are scattered into shards of their own beside the
   /// last backward pass.
   double shards(const RankParameters &held) const;
+  /// What evaluating a microbatch needs, which keeps nothing and makes whole
+  /// logits: these, of the final norm, and what stages send and receive.
+  double evaluation(const PipelineShape &shape, int64_t rank) const;
   /// A stage sends and receives ahead of what it computes; what it received to
   /// compute from is a residual.
   double transfers(const PipelineShape &shape, int64_t rank) const;
