@@ -92,8 +92,7 @@ int64_t CompiledWorkspace::of(int64_t rank, const RankParameters &held,
   // When all passes are done, the copies of a tied embedding are summed.
   bool hasCopies = model.tied || shape.rankOf(inputStageOf(model, plan)) != 0;
   if (hasCopies && (first || (model.tied && last)) && plan.pp > 1)
-    most = std::max(most, (plan.dp * plan.cp > 1 ? 2 : 1) * embedding - live -
-                              logits);
+    most = std::max(most, copies(held) - live - logits);
   return std::llround(std::max(0.0, most));
 }
 
@@ -418,6 +417,13 @@ double CompiledWorkspace::shards(const RankParameters &held) const {
   if (plan.zero != 1)
     return 0;
   return shardOf(plan.chunks > 1 ? held.all() : held.layers);
+}
+
+double CompiledWorkspace::copies(const RankParameters &held) const {
+  double data = double(plan.dp * plan.cp);
+  if (plan.zero == 1)
+    return embedding * (1 + 1 / data) + shardOf(held.layers);
+  return (data > 1 ? 2 : 1) * embedding;
 }
 
 double CompiledWorkspace::evaluation(const PipelineShape &shape,

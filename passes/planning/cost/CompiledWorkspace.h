@@ -125,6 +125,10 @@ private:
   /// With stage 1 gradients are scattered into shards of their own beside the
   /// last backward pass.
   double shards(const RankParameters &held) const;
+  /// While the copies of a tied embedding's gradient are summed: the other
+  /// rank's, and what data ranks make of it, which with stage 1 is a shard
+  /// beside those of layers.
+  double copies(const RankParameters &held) const;
   /// What evaluating a microbatch needs, which keeps nothing and makes whole
   /// logits: these, of the final norm, and what stages send and receive.
   double evaluation(const PipelineShape &shape, int64_t rank) const;
