@@ -133,6 +133,36 @@ class PlanTest(unittest.TestCase):
         self.assertIn("No plan with tp=1,pp=1,zero=0 fits", text)
         self.assertRegex(text, r"pipeline rank 0 needs [\d.]+ GiB, [\d.]+ GiB more")
 
+    def test_loss_in_chunks_where_it_does_not_fit(self):
+        self.spec.write_text(SPEC.replace("50257", "262144"))
+        path = self.folder / "plan.textproto"
+
+        def best(*arguments):
+            report = json.loads(self.plan("--json", *arguments, devices=4))
+            return report["plans"][0]
+
+        def whole_of(plan):
+            return re.sub(",loss_chunks=[248]", "", plan["plan"])
+
+        found = best("--memory-margin", "50%", "-o", path)
+        self.assertIn(",loss_chunks=", found["plan"])
+        self.assertIn("loss_chunks: ", path.read_text())
+        words = ("simulate", self.spec, "--cluster", "h100:4", "--json", "--plan")
+        again = json.loads(self.must(*words, path))
+        self.assertEqual(again["nanoseconds"], found["nanoseconds"])
+        # It is whole plans that do not fit.
+        whole = json.loads(self.must(*words, whole_of(found)))
+        most = max(rank["total"] for rank in whole["memory"])
+        self.assertLess(found["bytes"], 40 << 30)
+        self.assertGreater(most, 40 << 30)
+        self.assertLessEqual(whole["nanoseconds"], found["nanoseconds"])
+        why = self.plan(
+            "--memory-margin", "50%", "--why-not", "loss_chunks=1", devices=4
+        )
+        self.assertIn("slower than the best", why)
+        # With room for these, there are no others.
+        self.assertNotIn("loss_chunks", best("--memory-margin", "0%")["plan"])
+
     def test_a_loss_of_the_microbatch_keeps_it(self):
         """What is computed together stays where it makes another model; a loss
         by sequence leaves it free."""

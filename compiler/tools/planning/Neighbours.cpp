@@ -31,6 +31,7 @@ std::vector<Choice> choicesOf(const ParallelPlan &plan) {
           {"v", text(plan.chunks)},
           {"zero", text(plan.zero)},
           {"recompute", std::string(spelled(plan.recompute))},
+          {"loss_chunks", text(plan.lossChunks)},
           {"offload", std::string(spelled(plan.offload))},
           {"schedule", plan.scheduleName()}};
 }

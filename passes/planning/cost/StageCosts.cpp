@@ -188,8 +188,10 @@ StageCosts planning::stageCosts(const CostProblem &problem,
     }
     // The gradient of the logits, which the head's weight needs.
     if (stage == plan.stages() - 1 && !problem.step.isFrozen() &&
-        plan.lossChunks == 1)
-      costs.split[index].afterBackward += bytes.ofLoss();
+        plan.lossChunks == 1) {
+      costs.logitsToWeight = bytes.ofLoss();
+      costs.split[index].afterBackward += costs.logitsToWeight;
+    }
     layer = end;
   }
   return costs;

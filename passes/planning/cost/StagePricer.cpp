@@ -247,6 +247,17 @@ Status StagePricer::findLive() {
   return okStatus();
 }
 
+StatusOr<int64_t> StagePricer::logitsHeld() {
+  if (!costs.schedule.splitWeight || !problem.compiled)
+    return int64_t(0);
+  HOCKET_ASSIGN_OR_RETURN(const ScheduleOrder *order,
+                          orders.find(schedule, costs.schedule));
+  const PipelineShape &shape = costs.schedule.shape;
+  int64_t stage = shape.stages() - 1;
+  auto at = size_t(shape.rankOf(stage) * shape.chunks + shape.chunkOf(stage));
+  return order->afterBackward[at] * costs.logitsToWeight;
+}
+
 int64_t StagePricer::leastBytes(bool offloads) {
   if (!findLive().ok())
     return INT64_MAX;
@@ -259,8 +270,13 @@ int64_t StagePricer::leastBytes(bool offloads) {
          expert =
              dense * double(plan.tp) / double(plan.ep * plan.expertTensor());
   double most = 0;
+  const PipelineShape &shape = costs.schedule.shape;
+  auto headRank = size_t(shape.rankOf(shape.stages() - 1));
+  StatusOr<int64_t> logits = logitsHeld();
   for (size_t rank = 0; rank < held.size(); ++rank) {
     double kept = plan.offloadsActivations() ? 0 : double((*live)[rank]);
+    if (rank == headRank && logits.ok())
+      kept -= double(*logits);
     double state = held[rank].dense / dense + held[rank].experts / expert;
     double vision =
         each[0] * held[rank].vision + ofTrained * held[rank].visionTrained;

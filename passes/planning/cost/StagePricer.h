@@ -37,7 +37,8 @@ public:
   int64_t leastNanoseconds(const ParallelPlan &asked) const;
   /// Bytes that some rank's device holds under each plan that may be asked for:
   /// of live chunks, and of state that ZeRO-3 shards; `offloads`: the optimizer
-  /// may be on the host. INT64_MAX if the schedule's generator refuses.
+  /// may be on the host. Nor is it below with the loss in chunks. INT64_MAX if
+  /// the schedule's generator refuses.
   int64_t leastBytes(bool offloads);
   /// Bytes of every pipeline rank: where steps may be run again, the more of
   /// both kinds. Refuses what the schedule's generator refuses, as price()
@@ -57,6 +58,8 @@ private:
   struct Again;
 
   StatusOr<std::vector<int64_t>> liveBytes();
+  /// Of these on the rank of the head, what chunks of the loss do not keep.
+  StatusOr<int64_t> logitsHeld();
   Status findLive();
   Status addAgain(const ParallelPlan &asked, std::vector<RankMemory> &memory);
 

@@ -118,13 +118,15 @@ struct StageCosts {
     int64_t afterBackward = 0; ///< What B leaves to W.
   };
   std::vector<SplitBytes> split;
+  /// Of what B leaves to W in the last stage, the gradient of whole logits.
+  int64_t logitsToWeight = 0;
   /// Seconds of offloading that neither pass hides; as schedule.costs.
   std::vector<double> offload;
   double transferSeconds = 0; ///< Added to each pass where it blocks.
 };
 
 /// What stages are made of. It depends on the plan's cp, tp, ep, microbatch,
-/// sequence parallelism and recompute alone.
+/// sequence parallelism, recompute and chunks of the loss alone.
 struct PartWork {
   std::vector<PassWork> layers; ///< A layer of each kind (LayerKinds).
   PassWork input;

@@ -33,9 +33,10 @@ public:
 
 private:
   /// What the bytes of plans have in common that their prices do not know.
-  using Kind = std::tuple<std::string, int64_t, Recompute>;
+  using Kind = std::tuple<std::string, int64_t, Recompute, bool>;
   static Kind kindOf(const ParallelPlan &plan) {
-    return {plan.scheduleName(), plan.chunks, plan.recompute};
+    return {plan.scheduleName(), plan.chunks, plan.recompute,
+            plan.lossChunks > 1};
   }
 
   bool isHopeless(const PricedPlan &plan) const;
@@ -77,8 +78,11 @@ void FittingSearch::take(const PricedPlan &plan) {
 FittingResult FittingSearch::run(PlanSearch &search) {
   SearchOptions listing;
   listing.memory = options.memory;
-  if (options.memory < INT64_MAX / 2)
-    listing.memory += int64_t(double(options.memory) * options.doubt);
+  if (options.memory < INT64_MAX / 2) {
+    auto doubt = int64_t(double(options.memory) * options.doubt);
+    listing.chunksAbove = options.memory - doubt;
+    listing.memory += doubt;
+  }
   size_t next = 0;
   for (listing.top = firstListed; !isOver() && listing.top <= mostListed;
        listing.top *= listedMore) {

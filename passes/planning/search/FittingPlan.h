@@ -11,10 +11,11 @@
 /// is what the runtime allocates.
 ///
 /// Laying out takes seconds, so plans that have no hope are left out: where
-/// all plans that were measured of a *kind* (schedule, recompute, and how many
-/// virtual stages) came to at least r times their price's bytes, one of that
-/// kind whose price is over 1/r of the memory is not measured. What that may
-/// have cost is stated: no plan that was left out is faster than `bound`.
+/// all plans that were measured of a *kind* (schedule, recompute, how many
+/// virtual stages, whether the loss is in chunks) came to at least r times
+/// their price's bytes, one of that kind whose price is over 1/r of the memory
+/// is not measured. What that may have cost is stated: no plan that was left
+/// out is faster than `bound`.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +34,8 @@ using MeasureBytes = std::function<StatusOr<int64_t>(const PricedPlan &)>;
 struct FittingOptions {
   int64_t memory = INT64_MAX; ///< Bytes that a rank may use.
   int64_t mostMeasured = 24;  ///< Plans that are laid out.
-  /// A price may be so much above the memory and its plan still be measured.
+  /// A price may be so much above the memory and its plan still be measured; or
+  /// below, and the plan be listed with its loss in chunks as well.
   double doubt = 0.1;
 };
 

@@ -69,6 +69,7 @@ struct Node {
   enum Kind : uint8_t { Price, Fine, Stages, Rough } kind;
   int64_t order;
   uint32_t rough, stages, fine; ///< Which one.
+  uint32_t chunked = 0;         ///< 0: itself; else which of its chunked ones.
 
   bool operator>(const Node &other) const {
     return std::tie(nanoseconds, kind, order) >
@@ -103,6 +104,11 @@ private:
   PlanSearch::Stages &stagesOf(const Node &node) {
     return (*roughOf(node).stages)[node.stages];
   }
+  PlanSearch::Fine &fineOf(const Node &node) {
+    PlanSearch::Fine &fine = (*stagesOf(node).fine)[node.fine];
+    return node.chunked == 0 ? fine : fine.chunked[node.chunked - 1];
+  }
+  void pushFine(Node node, PlanSearch::Fine &fine);
 
   PlanSearch &search;
   const CostProblem &problem;
@@ -126,29 +132,40 @@ void BestFirst::expandRough(Node node) {
 }
 
 void BestFirst::expandStages(Node node) {
-  int64_t least = node.nanoseconds;
   node.fine = 0;
-  for (const PlanSearch::Fine &fine :
-       search.fineOf(roughOf(node), stagesOf(node))) {
-    if (fits(problem, fine.memory, options.memory))
-      push(node, std::max(fine.nanoseconds, least), Node::Fine);
+  for (PlanSearch::Fine &fine : search.fineOf(roughOf(node), stagesOf(node))) {
+    pushFine(node, fine);
     ++node.fine;
   }
 }
 
+/// The plan, and those with its loss in chunks until one has room.
+void BestFirst::pushFine(Node node, PlanSearch::Fine &fine) {
+  int64_t least = node.nanoseconds;
+  const PlanSearch::Fine *variant = &fine;
+  for (node.chunked = 0; variant; ++node.chunked) {
+    least = std::max(least, variant->nanoseconds);
+    if (fits(problem, variant->memory, options.memory))
+      push(node, least, Node::Fine);
+    if (fits(problem, variant->memory, options.roomy()))
+      break;
+    variant =
+        search.chunkedOf(stagesOf(node), fine, node.chunked, options.memory);
+  }
+}
+
 void BestFirst::price(Node node) {
-  PlanSearch::Stages &stages = stagesOf(node);
-  PlanSearch::Fine &fine = (*stages.fine)[node.fine];
+  PlanSearch::Fine &fine = fineOf(node);
   passes += 2 * fine.plan.stages() * microbatchesOf(fine.plan, problem.step);
   ++result.priced;
-  const StatusOr<StepCost> &cost = search.priceOf(roughOf(node), stages, fine);
+  const StatusOr<StepCost> &cost = search.priceOf(stagesOf(node), fine);
   if (cost.ok())
     push(node, cost->nanoseconds(), Node::Price);
 }
 
 /// Adds a price that came out.
 void BestFirst::take(const Node &node) {
-  const PlanSearch::Fine &fine = (*stagesOf(node).fine)[node.fine];
+  const PlanSearch::Fine &fine = fineOf(node);
   result.best.push_back({fine.plan, **fine.cost});
 }
 
@@ -188,17 +205,21 @@ PlanSearch::PlanSearch(CostProblem problem, PlanConstraints constraints)
     : priced(std::move(problem)), constraints(std::move(constraints)) {
   bool offloads = mayOffload(priced, this->constraints);
   for (ParallelPlan &plan : planning::roughPlans(priced, this->constraints)) {
-    auto [parts, isNew] = works.try_emplace(
-        PartKey(plan.cp, plan.tp, plan.ep, plan.expertTp, plan.microBatch,
-                plan.sequenceParallel, plan.recompute));
-    if (isNew)
-      parts->second = partWork(priced, plan);
     Rough &rough = roughs.emplace_back();
-    rough.bound = {roughNanoseconds(priced, plan, parts->second),
+    rough.parts = &partsOf(plan);
+    rough.bound = {roughNanoseconds(priced, plan, *rough.parts),
                    roughBytes(priced, plan, offloads)};
     rough.plan = std::move(plan);
-    rough.parts = &parts->second;
   }
+}
+
+const PartWork &PlanSearch::partsOf(const ParallelPlan &plan) {
+  auto [parts, isNew] = works.try_emplace(
+      PartKey(plan.cp, plan.tp, plan.ep, plan.expertTp, plan.microBatch,
+              plan.lossChunks, plan.sequenceParallel, plan.recompute));
+  if (isNew)
+    parts->second = partWork(priced, plan);
+  return parts->second;
 }
 
 /// Of the plans with the stages of `pricer`, those of `plan`, the least time.
@@ -246,20 +267,71 @@ std::vector<PlanSearch::Fine> &PlanSearch::fineOf(const Rough &rough,
       continue;
     int64_t least = pricer.leastNanoseconds(plan);
     stages.fine->push_back(
-        {std::move(plan), least, std::move(*memory), std::nullopt});
+        {std::move(plan), least, std::move(*memory), std::nullopt, {}});
   }
   return *stages.fine;
 }
 
-const StatusOr<StepCost> &PlanSearch::priceOf(const Rough &rough,
-                                              Stages &stages, Fine &fine) {
-  if (fine.cost)
-    return *fine.cost;
-  if (!stages.pricer)
-    stages.pricer = std::make_unique<StagePricer>(
-        priced, stages.plan, stageCosts(priced, stages.plan, *rough.parts),
-        orders);
-  fine.cost = stages.pricer->price(fine.plan);
+StagePricer &PlanSearch::pricerOf(Stages &stages, int64_t lossChunks) {
+  std::unique_ptr<StagePricer> &pricer = stages.pricers[lossChunks];
+  if (!pricer) {
+    ParallelPlan plan = stages.plan;
+    plan.lossChunks = lossChunks;
+    pricer = std::make_unique<StagePricer>(
+        priced, plan, stageCosts(priced, plan, partsOf(plan)), orders);
+  }
+  return *pricer;
+}
+
+/// Chunks free memory of the head's rank alone, and where logits are not kept
+/// for W, at most them and what a cap reads beside them.
+bool PlanSearch::mayFitInChunks(Stages &stages, const Fine &fine,
+                                int64_t memory) {
+  std::optional<ParallelPlan> most =
+      withMoreLossChunks(priced, fine.plan, constraints);
+  if (!most)
+    return false;
+  PipelineShape shape{fine.plan.pp, fine.plan.chunks, 1,
+                      stagePlacement(fine.plan)};
+  int64_t headRank = shape.rankOf(fine.plan.stages() - 1);
+  for (int64_t rank = 0; rank < fine.plan.pp; ++rank) {
+    const RankMemory &held = fine.memory[size_t(rank)];
+    bool keepsLogits = splitsWeight(fine.plan.scheduleName());
+    int64_t freed = rank == headRank ? 2 * held[MemoryItem::Logits] : 0;
+    if (held.total() - freed > memory && !(rank == headRank && keepsLogits))
+      return false;
+  }
+  while (auto more = withMoreLossChunks(priced, *most, constraints))
+    most = std::move(more);
+  StatusOr<std::vector<RankMemory>> least =
+      pricerOf(stages, most->lossChunks).memory(*most);
+  return least.ok() && fits(priced, *least, memory);
+}
+
+PlanSearch::Fine *PlanSearch::chunkedOf(Stages &stages, Fine &fine,
+                                        size_t number, int64_t memory) {
+  if (number == 0 && !mayFitInChunks(stages, fine, memory))
+    return nullptr;
+  if (number < fine.chunked.size())
+    return &fine.chunked[number];
+  const Fine &last = number == 0 ? fine : fine.chunked[number - 1];
+  std::optional<ParallelPlan> plan =
+      withMoreLossChunks(priced, last.plan, constraints);
+  if (!plan)
+    return nullptr;
+  StagePricer &pricer = pricerOf(stages, plan->lossChunks);
+  StatusOr<std::vector<RankMemory>> held = pricer.memory(*plan);
+  if (!held.ok())
+    return nullptr;
+  int64_t least = pricer.leastNanoseconds(*plan);
+  fine.chunked.push_back(
+      {std::move(*plan), least, std::move(*held), std::nullopt, {}});
+  return &fine.chunked.back();
+}
+
+const StatusOr<StepCost> &PlanSearch::priceOf(Stages &stages, Fine &fine) {
+  if (!fine.cost)
+    fine.cost = pricerOf(stages, fine.plan.lossChunks).price(fine.plan);
   return *fine.cost;
 }
 
@@ -289,11 +361,18 @@ SearchResult planning::searchExhaustively(const CostProblem &problem,
   SearchResult result;
   for (const ParallelPlan &rough : roughPlans(problem, constraints)) {
     ++result.rough;
-    for (ParallelPlan &plan : finePlans(problem, rough, constraints)) {
-      ++result.fine;
-      StatusOr<StepCost> cost = priceStep(problem, plan);
-      if (cost.ok() && fits(problem, cost->memory, options.memory))
-        result.best.push_back({std::move(plan), std::move(*cost)});
+    for (const ParallelPlan &plan : finePlans(problem, rough, constraints)) {
+      bool hasRoom = false;
+      for (std::optional<ParallelPlan> variant = plan; variant && !hasRoom;
+           variant = withMoreLossChunks(problem, *variant, constraints)) {
+        ++result.fine;
+        StatusOr<StepCost> cost = priceStep(problem, *variant);
+        if (!cost.ok())
+          break;
+        hasRoom = fits(problem, cost->memory, options.roomy());
+        if (fits(problem, cost->memory, options.memory))
+          result.best.push_back({*variant, std::move(*cost)});
+      }
     }
   }
   std::sort(result.best.begin(), result.best.end(),

@@ -12,6 +12,7 @@
 ///   stages   of plans that have the same stages (StagePricer.h): the longest
 ///            rank's work, with the way in and out, and what comes after
 ///   fine     the same of one plan; it fits the memory
+///   (chunks  the same of a plan that does not, with its loss in chunks)
 ///   price    the time itself
 ///
 /// The node with the least is taken out and replaced by those below it; plans
@@ -45,6 +46,10 @@ struct PricedPlan {
 struct SearchOptions {
   int64_t memory = INT64_MAX; ///< Bytes that a rank may use.
   int64_t top = 1;            ///< How many plans.
+  /// A plan that takes more bytes is looked at with its loss in more chunks,
+  /// too; by default one that does not fit.
+  std::optional<int64_t> chunksAbove;
+  int64_t roomy() const { return chunksAbove.value_or(memory); }
   /// Passes that schedules may be played for before the search stops.
   int64_t mostPasses = int64_t(1) << 26;
 };
@@ -83,6 +88,8 @@ public:
     int64_t nanoseconds = 0; ///< That its price is not below.
     std::vector<RankMemory> memory;
     std::optional<StatusOr<StepCost>> cost;
+    /// With its loss in 2, 4, ... chunks, as far as they were asked for.
+    std::vector<Fine> chunked;
   };
   /// Plans with the same stages.
   struct Stages {
@@ -92,7 +99,8 @@ public:
     /// That no price is below; of those that may fit.
     std::optional<int64_t> nanoseconds;
     std::optional<std::vector<Fine>> fine;
-    std::unique_ptr<StagePricer> pricer; ///< Once a price was asked for.
+    /// By chunks of the loss, once a price was asked for.
+    std::map<int64_t, std::unique_ptr<StagePricer>> pricers;
   };
   /// A rough plan, what is known of all its fine ones, and those.
   struct Rough {
@@ -107,14 +115,21 @@ public:
   /// when they are first asked for.
   std::vector<Stages> &stagesOf(Rough &rough, int64_t memory);
   std::vector<Fine> &fineOf(const Rough &rough, Stages &stages);
-  const StatusOr<StepCost> &priceOf(const Rough &rough, Stages &stages,
-                                    Fine &fine);
+  /// The next of `fine.chunked` behind the first `number`; null where there is
+  /// none, or none may fit `memory` bytes.
+  Fine *chunkedOf(Stages &stages, Fine &fine, size_t number, int64_t memory);
+  const StatusOr<StepCost> &priceOf(Stages &stages, Fine &fine);
 
 private:
   /// What work depends on: collectives of layers are over the fastest axes, so
   /// that pp and dp make no difference.
-  using PartKey =
-      std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, bool, Recompute>;
+  using PartKey = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t,
+                             int64_t, bool, Recompute>;
+
+  const PartWork &partsOf(const ParallelPlan &plan);
+  /// Of the plans of `stages` with so many chunks of the loss.
+  StagePricer &pricerOf(Stages &stages, int64_t lossChunks);
+  bool mayFitInChunks(Stages &stages, const Fine &fine, int64_t memory);
 
   CostProblem priced;
   PlanConstraints constraints;

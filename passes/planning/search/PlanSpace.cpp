@@ -20,6 +20,7 @@ namespace {
 constexpr int64_t mostContext = 16, leastContextTokens = 2048;
 constexpr int64_t mostMicroBatch = 32, mostChunks = 12;
 constexpr int64_t mostSplitCells = 8192;
+constexpr int64_t mostLossChunks = 8;
 
 bool isFine(std::string_view key) {
   return key == "v" || key == "zero" || key == "schedule" || key == "offload" ||
@@ -84,6 +85,7 @@ private:
 void RoughPlans::addAxes(int64_t pp, int64_t tp, int64_t cp) {
   const StepShape &step = problem.step;
   ParallelPlan plan;
+  plan.lossChunks = constraints.plan().lossChunks;
   plan.pp = pp;
   plan.tp = tp;
   plan.cp = cp;
@@ -107,7 +109,8 @@ void RoughPlans::addAxes(int64_t pp, int64_t tp, int64_t cp) {
     if (step.microbatch > 0 && size * plan.dp != step.microbatch)
       continue;
     plan.microBatch = size;
-    addExperts(plan);
+    if (plan.lossChunks == 1 || checkPlan(plan, problem.model, step).ok())
+      addExperts(plan);
   }
 }
 
@@ -280,7 +283,8 @@ std::vector<ParallelPlan>
 planning::statePlans(const CostProblem &problem, const ParallelPlan &plan,
                      const PlanConstraints &constraints) {
   std::vector<ParallelPlan> plans;
-  int64_t mostZero = plan.dp * plan.cp > 1 ? 3 : 0;
+  // Chunks of a loss add up the head's whole gradient (S118).
+  int64_t mostZero = plan.dp * plan.cp == 1 ? 0 : plan.lossChunks > 1 ? 1 : 3;
   ParallelPlan variant = plan;
   for (bool moves : {false, true}) {
     if (moves && !mayOffload(problem, constraints))
@@ -293,6 +297,20 @@ planning::statePlans(const CostProblem &problem, const ParallelPlan &plan,
         plans.push_back(variant);
   }
   return plans;
+}
+
+std::optional<ParallelPlan>
+planning::withMoreLossChunks(const CostProblem &problem,
+                             const ParallelPlan &plan,
+                             const PlanConstraints &constraints) {
+  ParallelPlan chunked = plan;
+  chunked.lossChunks *= 2;
+  int64_t tokens = plan.microBatch * (problem.step.sequence / plan.cp);
+  bool isOfSpace =
+      problem.compiled && plan.zero < 2 && problem.model.classes == 0 &&
+      problem.model.predicted == 0 && chunked.lossChunks <= mostLossChunks &&
+      tokens % chunked.lossChunks == 0 && constraints.allow(chunked, false);
+  return isOfSpace ? std::optional(std::move(chunked)) : std::nullopt;
 }
 
 std::vector<ParallelPlan>

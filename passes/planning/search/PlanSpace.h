@@ -27,6 +27,9 @@
 ///              of schedules that do not split the backward, or both
 ///   layers     evenly, or up to two fewer in the last stage and one fewer in
 ///              the first, which have the head and the embedding
+///   loss       in one piece; in compiled programs also in 2, 4 and 8 chunks
+///              (withMoreLossChunks) where fewer leave too little memory: they
+///              take longer and change nothing else
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +39,7 @@
 #include "passes/planning/cost/StepCost.h"
 
 #include <map>
+#include <optional>
 
 namespace hocket::planning {
 
@@ -81,6 +85,13 @@ std::vector<ParallelPlan> stagePlans(const CostProblem &problem,
 std::vector<ParallelPlan> statePlans(const CostProblem &problem,
                                      const ParallelPlan &plan,
                                      const PlanConstraints &constraints);
+
+/// `plan` with its loss in twice as many chunks, of whole rows each; none where
+/// the space has no such plan. It is never faster: the head's GEMMs are
+/// smaller.
+std::optional<ParallelPlan>
+withMoreLossChunks(const CostProblem &problem, const ParallelPlan &plan,
+                   const PlanConstraints &constraints);
 
 /// All fine plans of a rough one: the statePlans of its stagePlans.
 std::vector<ParallelPlan> finePlans(const CostProblem &problem,

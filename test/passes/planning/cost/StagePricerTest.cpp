@@ -80,6 +80,12 @@ TEST(StagePricer, LeastBytesAreAdmissible) {
           ParallelPlan away = plan;
           away.offload = moves ? Offload::All : Offload::Optimizer;
           EXPECT_LE(pricer.leastBytes(true), priceStep(problem, away)->bytes());
+          // Nor could what has its loss in chunks, nor is that faster.
+          ParallelPlan chunked = plan;
+          chunked.lossChunks = compiled && plan.zero < 2 ? 8 : 1;
+          StatusOr<StepCost> cost = priceStep(problem, chunked);
+          EXPECT_LE(pricer.leastBytes(false), cost->bytes());
+          EXPECT_LE(pricer.leastNanoseconds(plan), cost->nanoseconds());
         }
         EXPECT_GT(pricer.leastBytes(false), 0);
       }

@@ -28,10 +28,11 @@ CostProblem problemOf(int64_t devices) {
   return problem;
 }
 
-/// Every plan, fastest first.
+/// Every plan, fastest first, with its loss in any number of chunks.
 std::vector<PricedPlan> allPlans(const CostProblem &problem) {
   SearchOptions all;
   all.top = INT64_MAX;
+  all.chunksAbove = 0;
   return searchExhaustively(problem, {}, all).best;
 }
 
@@ -86,6 +87,36 @@ TEST(FittingPlan, LeavesNothingOutThatFits) {
       EXPECT_GT(*result.measured[i].bytes, options.memory);
     EXPECT_LE(result.bound, result.best().cost.nanoseconds());
   }
+}
+
+/// Programs that need more than their price: where that is too much, their loss
+/// is in chunks.
+TEST(FittingPlan, LeavesNoChunksOutThatFit) {
+  CostProblem problem = problemOf(4);
+  problem.compiled = true;
+  problem.model.hidden = 1024;
+  problem.model.heads = problem.model.kvHeads = 8;
+  problem.model.ffn = 4096;
+  problem.model.vocab = 262144;
+  problem.step = {2048, 16};
+  auto bytesOf = [](const PricedPlan &plan) {
+    return plan.cost.bytes() / 100 * 106;
+  };
+  PlanSearch search(problem, {});
+  int64_t chunked = 0;
+  for (int64_t mebibytes = 3000; mebibytes < 12000; mebibytes += 700) {
+    FittingOptions options;
+    options.memory = mebibytes << 20;
+    options.mostMeasured = 500;
+    FittingResult result = findFittingPlan(search, options, bytesOf);
+    int64_t expected = fastestFitting(problem, options.memory, bytesOf);
+    ASSERT_EQ(result.found, expected >= 0) << mebibytes;
+    if (result.found) {
+      EXPECT_EQ(result.best().cost.nanoseconds(), expected) << mebibytes;
+      chunked += result.best().plan.lossChunks > 1;
+    }
+  }
+  EXPECT_GT(chunked, 0);
 }
 
 TEST(FittingPlan, StatesWhatItLeftOut) {

@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace hocket::planning {
 namespace {
 
@@ -88,6 +90,77 @@ TEST(PlanSearch, FindsItForProgramsToo) {
   many.model.experts = 32;
   many.model.topK = 4;
   expectOptimal(compiled(many));
+}
+
+/// A program with as many logits as Gemma 3 has.
+CostProblem withVocabulary(CostProblem problem) {
+  problem.compiled = true;
+  problem.model.vocab = 262144;
+  return problem;
+}
+
+/// The loss goes in chunks where that is what it takes to fit, and nowhere
+/// else.
+TEST(PlanSearch, CutsALossThatDoesNotFit) {
+  CostProblem problem = withVocabulary(smallProblem("h100", 4, 8, 1024, 16));
+  problem.model.tied = false;
+  expectOptimal(problem);
+  problem.model.cappedLogits = true;
+  expectOptimal(problem);
+  expectOptimal(withVocabulary(smallProblem("a100", 8, 6, 2048, 16)));
+
+  PlanSearch search(problem, {});
+  SearchOptions options;
+  options.top = 20;
+  std::set<int64_t> counts;
+  for (options.memory = int64_t(1) << 30; options.memory < int64_t(64) << 30;
+       options.memory += options.memory / 4)
+    for (const PricedPlan &found : search.run(options).best) {
+      ParallelPlan plan = found.plan;
+      counts.insert(plan.lossChunks);
+      EXPECT_TRUE(checkPlan(plan, problem.model, problem.step).ok());
+      for (plan.lossChunks /= 2; plan.lossChunks > 0; plan.lossChunks /= 2)
+        EXPECT_GT(priceStep(problem, plan)->bytes(), options.memory)
+            << printPlan(found.plan);
+    }
+  EXPECT_THAT(counts, testing::ElementsAre(1, 2, 4, 8));
+}
+
+/// What bounds are sound by: more chunks take no less time, and no more memory.
+TEST(PlanSearch, ChunksOfALossAreNotFaster) {
+  CostProblem problem = withVocabulary(smallProblem("h100", 4, 4, 1024, 8));
+  size_t pairs = 0;
+  for (const ParallelPlan &rough : roughPlans(problem, {}))
+    for (const ParallelPlan &plan : finePlans(problem, rough, {})) {
+      auto chunked = withMoreLossChunks(problem, plan, {});
+      StatusOr<StepCost> whole = priceStep(problem, plan);
+      if (!chunked || !whole.ok())
+        continue;
+      StatusOr<StepCost> parts = priceStep(problem, *chunked);
+      ASSERT_TRUE(parts.ok()) << parts.status().message();
+      EXPECT_GE(parts->nanoseconds(), whole->nanoseconds()) << printPlan(plan);
+      EXPECT_LE(parts->bytes(), whole->bytes()) << printPlan(plan);
+      ++pairs;
+    }
+  EXPECT_GT(pairs, 100u);
+}
+
+/// A number of chunks that is asked for is that of all plans.
+TEST(PlanSearch, KeepsChunksThatAreAskedFor) {
+  CostProblem problem = withVocabulary(smallProblem("h100", 4, 8, 1024, 16));
+  auto kept = PlanConstraints::parse("loss_chunks=4");
+  ASSERT_TRUE(kept.ok());
+  SearchOptions options;
+  options.top = 50;
+  SearchResult found = PlanSearch(problem, *kept).run(options);
+  SearchResult all = searchExhaustively(problem, *kept, options);
+  ASSERT_EQ(found.best.size(), 50u);
+  for (size_t i = 0; i < found.best.size(); ++i) {
+    const ParallelPlan &plan = found.best[i].plan;
+    EXPECT_EQ(plan.lossChunks, 4);
+    EXPECT_TRUE(checkPlan(plan, problem.model, problem.step).ok());
+    EXPECT_EQ(found.best[i].cost.nanoseconds(), all.best[i].cost.nanoseconds());
+  }
 }
 
 /// Layers of a Mamba-2 block ('m'), of attention and an MLP ('a'), and of an
