@@ -90,6 +90,7 @@ LARGE = [
     ("gemma-3-1b", "pp=2,dp=4,mbs=2,recompute=full,v=2,loss_chunks=4", 8),
     ("mixtral-8x7b", "dp=64,mbs=1,zero=1,ep=2", 64),
     ("mixtral-8x7b", "dp=8,cp=2,mbs=1,zero=3,ep=8,recompute=selective", 16),
+    ("mixtral-8x7b", "tp=8,pp=4,sp=1,mbs=2,recompute=selective,schedule=zb-v,v=2", 32),
 ]
 # What a price may be off by, of the fullest rank and of any; of the fullest
 # where ranks exchange the rows of experts, and where layers have scans.
@@ -263,6 +264,16 @@ MIXTURES = [
     (
         "dp=8,ep=8,mbs=2,recompute=selective",
         "data_parallel: 8 expert_parallel: 8 micro_batch_size: 2 recompute: SELECTIVE",
+    ),
+    (
+        "pp=4,tp=2,mbs=4,recompute=selective",
+        "pipeline_parallel: 4 tensor_parallel: 2 micro_batch_size: 4 "
+        "recompute: SELECTIVE",
+    ),
+    (
+        "pp=4,dp=2,mbs=2,recompute=selective,schedule=zb-h1",
+        "pipeline_parallel: 4 data_parallel: 2 micro_batch_size: 2 "
+        'recompute: SELECTIVE schedule: "zb-h1"',
     ),
 ]
 

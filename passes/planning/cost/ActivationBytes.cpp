@@ -304,7 +304,17 @@ double ActivationBytes::inputsOf(RecomputeModules modules,
                                           RecomputeModule::MoeActivation,
                                           RecomputeModule::Moe}))
     elements += held * double(model.expertFfn) / expertTp;
+  if (modules.has(RecomputeModule::Pointwise))
+    bytes += orderedRows(kind);
   return bytes + element * elements;
+}
+
+/// Rows of a rank's own experts, in their order. Those that were exchanged are
+/// not made again.
+double ActivationBytes::orderedRows(const LayerKind &kind) const {
+  return compiled && kind.experts && plan.ep == 1
+             ? element * held * double(model.expertWidth())
+             : 0;
 }
 
 /// What an MLP's first GEMMs make, where they are computed again.
@@ -416,7 +426,14 @@ ActivationBytes::ofWeightGradients(std::span<const int64_t> layers) const {
   // What the backward pass made again lives as long.
   if (plan.recompute == Recompute::Full)
     sum += double(weightInputs(layers));
-  return std::llround(sum) + ofInputsAgain(layers) - ofPlacesLent(layers);
+  // W puts rows in order for itself.
+  bool ordersAgain = plan.recompute == Recompute::Selective &&
+                     again.has(RecomputeModule::Pointwise);
+  double ordered = sumOf(layers, [&](const LayerKind &kind) {
+    return ordersAgain ? orderedRows(kind) : 0;
+  });
+  return std::llround(sum - ordered) + ofInputsAgain(layers) -
+         ofPlacesLent(layers);
 }
 
 double ActivationBytes::weightGradientsOf(const LayerKind &kind) const {

@@ -106,6 +106,7 @@ private:
     return inputsOf(again, kind);
   }
   double inputsOf(RecomputeModules modules, const LayerKind &kind) const;
+  double orderedRows(const LayerKind &kind) const;
   double firstGemmsAgain(const LayerKind &kind) const;
   int64_t ofPlacesLent(std::span<const int64_t> layers) const;
   int64_t ofInputsAgain(std::span<const int64_t> layers) const;
