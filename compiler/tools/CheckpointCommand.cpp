@@ -10,6 +10,7 @@
 #include "compiler/tools/ModelWeights.h"
 #include "compiler/tools/SpecOptions.h"
 #include "frontends/FrontEnd.h"
+#include "frontends/huggingface/ReadConfig.h"
 #include "frontends/huggingface/WriteConfig.h"
 #include "frontends/megatron/ReadSettings.h"
 #include "runtime/checkpoint/IterationFiles.h"
@@ -122,7 +123,8 @@ Status runExport(const CheckpointArguments &arguments) {
   const spec::Model &model = loaded->spec.model();
   checkpoint::HuggingFaceExport to;
   to.dir = arguments.output;
-  HOCKET_ASSIGN_OR_RETURN(to.family, huggingface::familyOf(model));
+  HOCKET_ASSIGN_OR_RETURN(to.family,
+                          huggingface::familyOf(model, loaded->spec.name()));
   const checkpoint::ModelWeights weights = weightsOf(loaded->spec);
   if (arguments.format == "peft") {
     HOCKET_RETURN_IF_ERROR(checkpoint::exportAdapters(
@@ -135,7 +137,8 @@ Status runExport(const CheckpointArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(
       to.configText,
       huggingface::writeConfig(model, arguments.dtype,
-                               loaded->spec.training().span_corruption()));
+                               loaded->spec.training().span_corruption(),
+                               loaded->spec.name()));
   for (const auto &[name, type] : kDtypes)
     if (name == arguments.dtype)
       to.type = type;
@@ -208,7 +211,9 @@ Status importHuggingFace(const CheckpointArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
                           loadSpecification(specPath, arguments.options));
   const spec::Model &model = loaded.spec.model();
-  HOCKET_ASSIGN_OR_RETURN(std::string family, huggingface::familyOf(model));
+  HOCKET_ASSIGN_OR_RETURN(
+      std::string family,
+      huggingface::familyOf(model, huggingface::familyIn(arguments.input)));
   HOCKET_ASSIGN_OR_RETURN(auto folder,
                           checkpoint::HuggingFaceFolder::open(arguments.input));
   HOCKET_ASSIGN_OR_RETURN(
@@ -254,8 +259,9 @@ loadWithAdapters(const CheckpointArguments &arguments,
       arguments.spec.empty() ? arguments.base : arguments.spec;
   HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec plain,
                           loadSpecification(base, arguments.options));
-  HOCKET_ASSIGN_OR_RETURN(std::string family,
-                          huggingface::familyOf(plain.spec.model()));
+  HOCKET_ASSIGN_OR_RETURN(
+      std::string family,
+      huggingface::familyOf(plain.spec.model(), plain.spec.name()));
   HOCKET_ASSIGN_OR_RETURN(
       config, checkpoint::readAdapterConfig(arguments.input, family));
   spec::LoadOptions options = arguments.options;
@@ -275,8 +281,9 @@ Status importPeft(const CheckpointArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
                           loadWithAdapters(arguments, config));
   const checkpoint::ModelWeights weights = weightsOf(loaded.spec);
-  HOCKET_ASSIGN_OR_RETURN(std::string family,
-                          huggingface::familyOf(loaded.spec.model()));
+  HOCKET_ASSIGN_OR_RETURN(
+      std::string family,
+      huggingface::familyOf(loaded.spec.model(), loaded.spec.name()));
   HOCKET_ASSIGN_OR_RETURN(
       auto adapters,
       checkpoint::importAdapters(arguments.input, family, weights, config));

@@ -7,6 +7,7 @@
 #include "compiler/tools/ImportWeights.h"
 
 #include "compiler/tools/ModelWeights.h"
+#include "frontends/huggingface/ReadConfig.h"
 #include "frontends/huggingface/WriteConfig.h"
 #include "frontends/spec/LoadSpec.h"
 #include "runtime/checkpoint/hugging_face/HuggingFace.h"
@@ -26,7 +27,9 @@ hocket::importWeights(const std::string &dir, const program::Program &program) {
       spec::LoadedSpec loaded,
       spec::parseSpec(text, "the executable's specification", options));
   const spec::Model &model = loaded.spec.model();
-  HOCKET_ASSIGN_OR_RETURN(std::string family, huggingface::familyOf(model));
+  HOCKET_ASSIGN_OR_RETURN(
+      std::string family,
+      huggingface::familyOf(model, huggingface::familyIn(dir)));
   HOCKET_ASSIGN_OR_RETURN(auto folder,
                           checkpoint::HuggingFaceFolder::open(dir));
   auto source =

@@ -37,6 +37,13 @@ struct ActivationName {
   const char *value;
 };
 
+/// A key that would change what a model computes, and its one value that is
+/// supported, as `describe` writes it; "null" where no value is.
+struct OnlyValue {
+  const char *key;
+  const char *value;
+};
+
 /// What a family says in keys that set no field by themselves.
 enum class Trait {
   MixedWindows,    ///< Layers may differ in their sliding window,
@@ -76,6 +83,7 @@ struct Family {
   std::span<const Row> rows;
   std::span<const ActivationName> activations;
   std::span<const Trait> traits;
+  std::span<const OnlyValue> only = {}; ///< Other values are refused.
 
   /// Whether `key` sets a field.
   bool reads(std::string_view key) const {

@@ -441,6 +441,12 @@ Status ConfigReader::refuseUnsupported() {
                  "a quantized model cannot be trained; use the config of the "
                  "model it was made from");
   HOCKET_RETURN_IF_ERROR(refusePartialRotary());
+  for (const OnlyValue &only : family.only)
+    if (const ConfigValue *found = config.find(only.key);
+        found && describe(*found) != only.value)
+      return error(5, only.key,
+                   std::string(only.key) + " is " + describe(*found) +
+                       "; only " + only.value + " is supported");
   const ConfigValue *jitter = config.find("router_jitter_noise");
   if (jitter && !jitter->isNumber(0))
     return error(5, "router_jitter_noise",
@@ -512,6 +518,17 @@ huggingface::parseConfig(const std::string &text, const std::string &file,
                          const spec::LoadOptions &options) {
   HOCKET_ASSIGN_OR_RETURN(LoadedSpec loaded, readConfig(text, file));
   return finishSpec(std::move(loaded), options);
+}
+
+std::string huggingface::familyIn(const std::string &folder) {
+  std::string file = (std::filesystem::path(folder) / "config.json").string();
+  StatusOr<std::string> text = spec::readInput(file);
+  if (!text.ok())
+    return "";
+  StatusOr<ConfigJson> config = ConfigJson::parse(*text, file);
+  const ConfigValue *type = config.ok() ? config->find("model_type") : nullptr;
+  const auto *name = type ? std::get_if<std::string>(&type->value) : nullptr;
+  return name && findFamily(*name) ? *name : "";
 }
 
 /// Of what is no Hugging Face model: the specification that lies in it, the

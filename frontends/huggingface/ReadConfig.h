@@ -32,6 +32,10 @@ StatusOr<spec::LoadedSpec> parseConfig(const std::string &text,
                                        const std::string &file,
                                        const spec::LoadOptions &options = {});
 
+/// The model_type of `folder`/config.json; "" where there is none that is
+/// supported.
+std::string familyIn(const std::string &folder);
+
 } // namespace hocket::huggingface
 
 #endif // HOCKET_FRONTENDS_HUGGINGFACE_READCONFIG_H

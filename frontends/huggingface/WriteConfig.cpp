@@ -408,22 +408,36 @@ differences(const Model &model, const std::string &config) {
   return names;
 }
 
-StatusOr<std::string> huggingface::familyOf(const Model &model) {
+/// Whether `family` has models of the kind of `model` and writes them by its
+/// own name.
+static bool isOfItsKind(const Family &family, const Model &model) {
+  bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
+  bool hasSpace = model.has_state_space();
+  if (family.has(Trait::OtherName) ||
+      family.has(Trait::Vision) != model.has_vision())
+    return false;
+  return model.has_vision() ||
+         (family.has(Trait::TwoStacks) == model.has_encoder() &&
+          family.has(Trait::Encoder) == seesAll &&
+          family.has(Trait::StateSpace) == hasSpace &&
+          (seesAll || hasSpace ||
+           family.has(Trait::Experts) == model.has_moe()));
+}
+
+StatusOr<std::string> huggingface::familyOf(const Model &model,
+                                            const std::string &preferred) {
+  if (const Family *family = findFamily(preferred);
+      family && isOfItsKind(*family, model)) {
+    StatusOr<std::vector<std::string>> names =
+        differences(model, draftConfig(*family, model, {}));
+    if (names.ok() && names->empty())
+      return preferred;
+  }
   std::string lacks;
   const Family *nearest = nullptr;
   size_t fewest = 0;
   for (const Family &family : families()) {
-    bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
-    bool hasSpace = model.has_state_space();
-    if (family.has(Trait::OtherName) ||
-        family.has(Trait::Vision) != model.has_vision())
-      continue;
-    if (!model.has_vision() &&
-        (family.has(Trait::TwoStacks) != model.has_encoder() ||
-         family.has(Trait::Encoder) != seesAll ||
-         family.has(Trait::StateSpace) != hasSpace ||
-         (!seesAll && !hasSpace &&
-          family.has(Trait::Experts) != model.has_moe())))
+    if (!isOfItsKind(family, model))
       continue;
     StatusOr<std::vector<std::string>> names =
         differences(model, draftConfig(family, model, {}));
@@ -447,7 +461,8 @@ StatusOr<std::string> huggingface::familyOf(const Model &model) {
 
 StatusOr<std::string>
 huggingface::writeConfig(const Model &model, const std::string &dtype,
-                         const spec::SpanCorruption &spans) {
-  HOCKET_ASSIGN_OR_RETURN(std::string family, familyOf(model));
+                         const spec::SpanCorruption &spans,
+                         const std::string &preferred) {
+  HOCKET_ASSIGN_OR_RETURN(std::string family, familyOf(model, preferred));
   return draftConfig(*findFamily(family), model, spans, dtype);
 }

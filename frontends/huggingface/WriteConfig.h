@@ -19,19 +19,23 @@
 
 namespace hocket::huggingface {
 
-/// The model_type of the first supported family that expresses the resolved
-/// `model`: reading the config that would be written gives `model` again.
+/// The model_type of the family that expresses the resolved `model`:
+/// `preferred` if it does, else the first one that does. To express it means:
+/// reading the config that would be written gives `model` again.
 /// Initialisers, dropouts that the family lacks and the padding of the
 /// vocabulary are not part of what the model computes and do not count.
-/// InvalidArgument names what the nearest family cannot express.
-StatusOr<std::string> familyOf(const spec::Model &model);
+/// InvalidArgument names what the nearest family cannot express. A spec that
+/// was read from a config has its family as its name.
+StatusOr<std::string> familyOf(const spec::Model &model,
+                               const std::string &preferred = "");
 
-/// The text of a config.json for `model`, of familyOf(model), whose weights are
-/// stored as `dtype`, in PyTorch's words. One of two stacks names the tokens of
-/// `spans` that sequences begin and end with.
+/// The text of a config.json for `model`, of familyOf(model, preferred), whose
+/// weights are stored as `dtype`, in PyTorch's words. One of two stacks names
+/// the tokens of `spans` that sequences begin and end with.
 StatusOr<std::string> writeConfig(const spec::Model &model,
                                   const std::string &dtype = "float32",
-                                  const spec::SpanCorruption &spans = {});
+                                  const spec::SpanCorruption &spans = {},
+                                  const std::string &preferred = "");
 
 } // namespace hocket::huggingface
 

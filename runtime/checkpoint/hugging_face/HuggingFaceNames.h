@@ -64,6 +64,9 @@ StatusOr<const NameTable *> findNameTable(const std::string &family);
 
 std::span<const NameTable> nameTables();
 
+/// Those of families that took Llama's names (LlamaNames.cpp).
+std::vector<NameTable> llamaNameTables();
+
 /// `text` with "{i}" replaced by `layer`.
 std::string nameOfLayer(const char *text, uint64_t layer);
 

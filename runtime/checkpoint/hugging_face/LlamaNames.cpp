@@ -1,0 +1,212 @@
+//===- LlamaNames.cpp - Names of tensors in Llama's manner ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/hugging_face/HuggingFaceNames.h"
+
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace hocket;
+using namespace hocket::checkpoint;
+
+/// Llama and those that took its names; which rows are used is a matter of
+/// the model's tensors.
+static std::vector<NameRow> llamaRows() {
+  return {
+      {"model.embed_tokens.weight", {"embedding.weight"}},
+      {"model.layers.{i}.input_layernorm.weight",
+       {"layers.{i}.attention_norm.weight"}},
+      {"model.layers.{i}.self_attn.q_proj.weight",
+       {"layers.{i}.attention.q.weight"}},
+      {"model.layers.{i}.self_attn.k_proj.weight",
+       {"layers.{i}.attention.k.weight"}},
+      {"model.layers.{i}.self_attn.v_proj.weight",
+       {"layers.{i}.attention.v.weight"}},
+      {"model.layers.{i}.self_attn.o_proj.weight",
+       {"layers.{i}.attention.o.weight"}},
+      {"model.layers.{i}.post_attention_layernorm.weight",
+       {"layers.{i}.mlp_norm.weight"}},
+      {"model.layers.{i}.mlp.gate_proj.weight", {"layers.{i}.mlp.gate.weight"}},
+      {"model.layers.{i}.mlp.up_proj.weight", {"layers.{i}.mlp.up.weight"}},
+      {"model.layers.{i}.mlp.down_proj.weight", {"layers.{i}.mlp.down.weight"}},
+      {"model.norm.weight", {"final_norm.weight"}},
+      {"lm_head.weight", {"head.weight"}},
+  };
+}
+
+static std::vector<NameRow> with(std::vector<NameRow> rows,
+                                 const std::vector<NameRow> &more) {
+  rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
+
+static std::vector<NameRow> qkvBiasRows() {
+  return {
+      {"model.layers.{i}.self_attn.q_proj.bias",
+       {"layers.{i}.attention.q.bias"}},
+      {"model.layers.{i}.self_attn.k_proj.bias",
+       {"layers.{i}.attention.k.bias"}},
+      {"model.layers.{i}.self_attn.v_proj.bias",
+       {"layers.{i}.attention.v.bias"}},
+  };
+}
+
+static std::vector<NameRow> outputBiasRows() {
+  return {
+      {"model.layers.{i}.self_attn.o_proj.bias",
+       {"layers.{i}.attention.o.bias"}},
+  };
+}
+
+static std::vector<NameRow> mlpBiasRows() {
+  return {
+      {"model.layers.{i}.mlp.gate_proj.bias", {"layers.{i}.mlp.gate.bias"}},
+      {"model.layers.{i}.mlp.up_proj.bias", {"layers.{i}.mlp.up.bias"}},
+      {"model.layers.{i}.mlp.down_proj.bias", {"layers.{i}.mlp.down.bias"}},
+  };
+}
+
+static std::vector<NameRow> qkNormRows() {
+  return {
+      {"model.layers.{i}.self_attn.q_norm.weight",
+       {"layers.{i}.attention.q_norm.weight"}},
+      {"model.layers.{i}.self_attn.k_norm.weight",
+       {"layers.{i}.attention.k_norm.weight"}},
+  };
+}
+
+/// Biases of layer norms, in Llama's places.
+static std::vector<NameRow> normBiasRows() {
+  return {
+      {"model.layers.{i}.input_layernorm.bias",
+       {"layers.{i}.attention_norm.bias"}},
+      {"model.layers.{i}.post_attention_layernorm.bias",
+       {"layers.{i}.mlp_norm.bias"}},
+      {"model.norm.bias", {"final_norm.bias"}},
+  };
+}
+
+/// The norms of Gemma 2 and 3 before and after each branch. What is Llama's
+/// norm between the branches is here the one behind attention.
+static std::vector<NameRow> gemmaRows() {
+  std::vector<NameRow> rows = llamaRows();
+  std::erase_if(rows, [](const NameRow &row) {
+    return row.parts.front() == std::string("layers.{i}.mlp_norm.weight");
+  });
+  const NameRow norms[] = {
+      {"model.layers.{i}.post_attention_layernorm.weight",
+       {"layers.{i}.attention_post_norm.weight"}},
+      {"model.layers.{i}.pre_feedforward_layernorm.weight",
+       {"layers.{i}.mlp_norm.weight"}},
+      {"model.layers.{i}.post_feedforward_layernorm.weight",
+       {"layers.{i}.mlp_post_norm.weight"}},
+  };
+  rows.insert(rows.end(), std::begin(norms), std::end(norms));
+  return rows;
+}
+
+/// OLMo 2's norms, which stand behind each branch alone.
+static std::vector<NameRow> olmo2Rows() {
+  std::vector<NameRow> rows = gemmaRows();
+  std::erase_if(rows, [](const NameRow &row) {
+    std::string_view part = row.parts.front();
+    return part == "layers.{i}.attention_norm.weight" ||
+           part == "layers.{i}.mlp_norm.weight";
+  });
+  return rows;
+}
+
+/// StarCoder 2's MLP has GPT-2's names.
+static std::vector<NameRow> plainMlpRows() {
+  return {
+      {"model.layers.{i}.mlp.c_fc.weight", {"layers.{i}.mlp.up.weight"}},
+      {"model.layers.{i}.mlp.c_fc.bias", {"layers.{i}.mlp.up.bias"}},
+      {"model.layers.{i}.mlp.c_proj.weight", {"layers.{i}.mlp.down.weight"}},
+      {"model.layers.{i}.mlp.c_proj.bias", {"layers.{i}.mlp.down.bias"}},
+  };
+}
+
+static std::vector<NameRow> starcoder2Rows() {
+  std::vector<NameRow> rows = llamaRows();
+  std::erase_if(rows, [](const NameRow &row) {
+    return std::string_view(row.theirs).find(".mlp.") != std::string::npos;
+  });
+  return with(std::move(rows), plainMlpRows());
+}
+
+static std::vector<NameRow> mixtralRows() {
+#define HOCKET_EXPERT(NAME)                                                    \
+  "model.layers.{i}.block_sparse_moe.experts.{e}." NAME ".weight"
+  return {
+      {"model.layers.{i}.block_sparse_moe.gate.weight",
+       {"layers.{i}.mlp.router.weight"}},
+      {HOCKET_EXPERT("w1"), {"layers.{i}.mlp.experts.gate.weight"}},
+      {HOCKET_EXPERT("w3"), {"layers.{i}.mlp.experts.up.weight"}},
+      {HOCKET_EXPERT("w2"), {"layers.{i}.mlp.experts.down.weight"}},
+  };
+#undef HOCKET_EXPERT
+}
+
+static std::vector<NameRow> qwenExpertRows() {
+  return {
+      {"model.layers.{i}.mlp.gate.weight", {"layers.{i}.mlp.router.weight"}},
+      {"model.layers.{i}.mlp.experts.{e}.gate_proj.weight",
+       {"layers.{i}.mlp.experts.gate.weight"}},
+      {"model.layers.{i}.mlp.experts.{e}.up_proj.weight",
+       {"layers.{i}.mlp.experts.up.weight"}},
+      {"model.layers.{i}.mlp.experts.{e}.down_proj.weight",
+       {"layers.{i}.mlp.experts.down.weight"}},
+  };
+}
+
+static std::vector<NameRow> sharedExpertRows() {
+#define HOCKET_SHARED(NAME) "model.layers.{i}.mlp.shared_expert." NAME ".weight"
+  return {
+      {HOCKET_SHARED("gate_proj"), {"layers.{i}.mlp.shared.gate.weight"}},
+      {HOCKET_SHARED("up_proj"), {"layers.{i}.mlp.shared.up.weight"}},
+      {HOCKET_SHARED("down_proj"), {"layers.{i}.mlp.shared.down.weight"}},
+      {"model.layers.{i}.mlp.shared_expert_gate.weight",
+       {"layers.{i}.mlp.shared_gate.weight"}},
+  };
+#undef HOCKET_SHARED
+}
+
+std::vector<NameTable> checkpoint::llamaNameTables() {
+  // Llama's attention_bias and mlp_bias add biases everywhere, Qwen 3's
+  // attention_bias to all four projections, Qwen 2 has three.
+  const std::vector<NameRow> attentionBias =
+      with(qkvBiasRows(), outputBiasRows());
+  const std::vector<NameRow> allBiases = with(attentionBias, mlpBiasRows());
+  const std::vector<NameRow> qwen3 =
+      with(with(llamaRows(), attentionBias), qkNormRows());
+  const std::pair<const char *, std::vector<NameRow>> families[] = {
+      {"llama", with(llamaRows(), allBiases)},
+      {"mistral", llamaRows()},
+      {"mixtral", with(llamaRows(), mixtralRows())},
+      {"qwen2", with(llamaRows(), qkvBiasRows())},
+      {"qwen3", qwen3},
+      {"qwen2_moe",
+       with(with(with(llamaRows(), qkvBiasRows()), qwenExpertRows()),
+            sharedExpertRows())},
+      {"qwen3_moe", with(qwen3, qwenExpertRows())},
+      {"smollm3", with(llamaRows(), allBiases)},
+      {"gemma2", with(gemmaRows(), attentionBias)},
+      {"gemma3_text", with(with(gemmaRows(), attentionBias), qkNormRows())},
+      {"olmo2", with(with(olmo2Rows(), attentionBias), qkNormRows())},
+      {"granite", with(llamaRows(), allBiases)},
+      {"nemotron", with(with(llamaRows(), allBiases), normBiasRows())},
+      {"stablelm", with(with(llamaRows(), qkvBiasRows()), normBiasRows())},
+      {"starcoder2",
+       with(with(starcoder2Rows(), attentionBias), normBiasRows())},
+  };
+  std::vector<NameTable> tables;
+  for (const auto &[family, rows] : families)
+    tables.push_back({family, "", rows, {".rotary_emb.inv_freq"}});
+  return tables;
+}
