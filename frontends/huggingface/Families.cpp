@@ -58,6 +58,29 @@ static constexpr char olmo2Base[] =
     "norm: RMS_NORM norm_eps: 1e-5 norm_position: BRANCH activation: SWIGLU "
     "position: ROTARY rope { theta: 500000 } bias: false qk_norm: true "
     "qk_norm_scope: ALL_HEADS tied_embeddings: false";
+static constexpr char olmoeBase[] =
+    "norm: RMS_NORM norm_eps: 1e-5 activation: SWIGLU position: ROTARY "
+    "rope { theta: 10000 } bias: false qk_norm: true qk_norm_scope: ALL_HEADS "
+    "tied_embeddings: false moe { top_k: 8 renormalise: false }";
+static constexpr char exaone4Base[] =
+    "kv_heads: 32 norm: RMS_NORM norm_eps: 1e-5 norm_position: BRANCH "
+    "activation: SWIGLU position: ROTARY rope { theta: 10000 } bias: false "
+    "qk_norm: true tied_embeddings: false";
+static constexpr char phi3Base[] =
+    "norm: RMS_NORM norm_eps: 1e-5 activation: SWIGLU position: ROTARY "
+    "rope { theta: 10000 } bias: false tied_embeddings: false";
+static constexpr char seedOssBase[] =
+    "kv_heads: 8 head_dim: 128 norm: RMS_NORM norm_eps: 1e-6 activation: "
+    "SWIGLU position: ROTARY rope { theta: 10000 } bias: false "
+    "attention_qkv_bias: true tied_embeddings: false "
+    "dropout { attention: 0.1 residual: 0.1 }";
+static constexpr char arceeBase[] =
+    "norm: RMS_NORM norm_eps: 1e-5 activation: RELU_SQUARED position: ROTARY "
+    "rope { theta: 10000 } bias: false tied_embeddings: false";
+static constexpr char gemmaBase[] =
+    "kv_heads: 16 head_dim: 256 norm: RMS_NORM norm_eps: 1e-6 "
+    "norm_zero_centered: true activation: GEGLU_TANH position: ROTARY "
+    "rope { theta: 10000 } bias: false tied_embeddings: true";
 static constexpr char smollm3Base[] =
     "kv_heads: 4 norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: "
     "ROTARY "
@@ -153,10 +176,18 @@ static constexpr Trait qwen3MoeTraits[] = {Trait::MixedWindows,
 static constexpr Trait smollm3Traits[] = {
     Trait::MixedWindows, Trait::WindowSwitch, Trait::MixedRope};
 static constexpr Trait gemma2Traits[] = {
-    Trait::MixedWindows, Trait::AlternateWindow, Trait::HeadScalar};
-static constexpr Trait gemma3Traits[] = {Trait::MixedWindows,
-                                         Trait::WindowPattern, Trait::LocalRope,
-                                         Trait::HeadScalar};
+    Trait::MixedWindows, Trait::AlternateWindow, Trait::HeadScalar,
+    Trait::RootEmbedding};
+static constexpr Trait gemma3Traits[] = {
+    Trait::MixedWindows, Trait::WindowPattern, Trait::LocalRope,
+    Trait::HeadScalar, Trait::RootEmbedding};
+static constexpr Trait gemmaTraits[] = {Trait::RootEmbedding};
+static constexpr Trait phi3Traits[] = {Trait::PartialRotary, Trait::PlainRope};
+static constexpr Trait olmo3Traits[] = {Trait::MixedWindows, Trait::FourthFull,
+                                        Trait::LocalRope, Trait::TwoRopes};
+static constexpr Trait exaone4Traits[] = {Trait::MixedWindows,
+                                          Trait::FourthFull, Trait::FullNope};
+static constexpr OnlyValue olmoeOnly[] = {{"clip_qkv", "null"}};
 static constexpr Trait graniteTraits[] = {Trait::LogitsScaling};
 static constexpr Trait partialTraits[] = {Trait::PartialRotary};
 static constexpr Trait stablelmTraits[] = {Trait::PartialRotary,
@@ -234,6 +265,30 @@ static constexpr Family allFamilies[] = {
      "hidden_act",
      bloomRows,
      bloomActivations,
+     {}},
+    {"gemma", "GemmaForCausalLM", gemmaBase, "hidden_act", qwen3Rows,
+     gemmaActivations, gemmaTraits},
+    {"olmo3", "Olmo3ForCausalLM", olmo2Base, "hidden_act", qwen3Rows,
+     gatedActivations, olmo3Traits},
+    {"olmoe", "OlmoeForCausalLM", olmoeBase, "hidden_act", olmoeRows,
+     gatedActivations, mixtralTraits, olmoeOnly},
+    {"exaone4", "Exaone4ForCausalLM", exaone4Base, "hidden_act", qwen2Rows,
+     gatedActivations, exaone4Traits},
+    {"phi3", "Phi3ForCausalLM", phi3Base, "hidden_act", phi3Rows,
+     gatedActivations, phi3Traits},
+    {"seed_oss",
+     "SeedOssForCausalLM",
+     seedOssBase,
+     "hidden_act",
+     seedOssRows,
+     gatedActivations,
+     {}},
+    {"arcee",
+     "ArceeForCausalLM",
+     arceeBase,
+     "hidden_act",
+     llamaRows,
+     plainActivations,
      {}},
     {"mamba2", "Mamba2ForCausalLM", mamba2Base, "hidden_act", mamba2Rows,
      mamba2Activations, mamba2Traits},

@@ -49,8 +49,12 @@ enum class Trait {
   MixedWindows,    ///< Layers may differ in their sliding window,
   WindowSwitch,    ///< which `use_sliding_window` turns on.
   WindowPattern,   ///< Without `layer_types` every sixth layer has none,
-  AlternateWindow, ///< or every second.
+  AlternateWindow, ///< or every second,
+  FourthFull,      ///< or every fourth; windows have 4096 tokens by default.
+  FullNope,        ///< Of layers that differ, only those with a window rotate.
   LocalRope,       ///< Layers with a window have a rope of their own.
+  TwoRopes,        ///< `rope_parameters` has both by name.
+  PlainRope,       ///< No rope is scaled.
   MixedRope,       ///< Some layers do not rotate (`no_rope_layers`).
   PartialRotary,   ///< `partial_rotary_factor` may be below 1.
   Parallel,        ///< `use_parallel_residual` puts branches side by side,
@@ -58,8 +62,8 @@ enum class Trait {
   Experts,         ///< Layers have a mixture of experts,
   DenseLayers,     ///< but those in `mlp_only_layers`.
   SharedExpert,    ///< All tokens have an expert of a width of its own.
-  HeadScalar,      ///< Scores are scaled by query_pre_attn_scalar^-0.5,
-                   ///< embeddings by the root of their size.
+  HeadScalar,      ///< Scores are scaled by query_pre_attn_scalar^-0.5.
+  RootEmbedding,   ///< Embeddings are scaled by the root of their size.
   LogitsScaling,   ///< Logits are divided by `logits_scaling`.
   StateSpace,      ///< Layers have a state space,
   ExpandedWidth,   ///< whose width is said a second time,

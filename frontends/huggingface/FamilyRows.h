@@ -144,6 +144,26 @@ inline constexpr Row graniteRows[] = {
     {"residual_multiplier", "model.residual_scale"},
     {"attention_multiplier", "model.attention_scale"},
 };
+inline constexpr Row phi3Rows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"partial_rotary_factor", "model.rope.rotary_percent"},
+    {"sliding_window", "model.sliding_window"},
+    {"resid_pdrop", "model.dropout.residual"},
+};
+inline constexpr Row seedOssRows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"attention_bias", "model.attention_qkv_bias"},
+    {"attention_out_bias", "model.attention_out_bias"},
+    {"mlp_bias", "model.mlp_bias"},
+    {"residual_dropout", "model.dropout.residual"},
+};
+inline constexpr Row olmoeRows[] = {
+    HOCKET_LLAMA_ROWS,
+    HOCKET_ATTENTION_BIAS_ROWS,
+    {"num_experts", "model.moe.experts", true},
+    {"num_experts_per_tok", "model.moe.top_k"},
+    {"norm_topk_prob", "model.moe.renormalise"},
+};
 #undef HOCKET_LLAMA_ROWS
 
 // What those have in common that took a layer norm to Llama's layer.
@@ -385,6 +405,14 @@ inline constexpr ActivationName visionActivations[] = {
     {"relu2", "RELU_SQUARED"},
     {"silu", "SILU"},
     {"swish", "SILU"},
+};
+// What is called gelu is its approximation, too.
+inline constexpr ActivationName gemmaActivations[] = {
+    {"gelu_pytorch_tanh", "GEGLU_TANH"},
+    {"gelu", "GEGLU_TANH"},
+    {"gelu_new", "GEGLU_TANH"},
+    {"silu", "SWIGLU"},
+    {"swish", "SWIGLU"},
 };
 inline constexpr ActivationName gatedActivations[] = {
     {"silu", "SWIGLU"},         {"swish", "SWIGLU"},

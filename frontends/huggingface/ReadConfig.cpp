@@ -138,6 +138,10 @@ Status ConfigReader::readScaling(const std::string &key,
                                  const std::string &within) {
   if (type == "default")
     return okStatus();
+  if (family.has(Trait::PlainRope))
+    return error(5, key,
+                 key + " is of type \"" + spec::elide(type) +
+                     "\"; supported for " + family.modelType + " is default");
   auto require = [&](const char *inner, const std::string &path) -> Status {
     std::string full = key + "." + inner;
     if (config.find(full))
@@ -233,6 +237,8 @@ Status ConfigReader::readLocalRope() {
   loaded.spec.mutable_model()->set_position(Model::ROTARY);
   spec::Rope &rope = *loaded.spec.mutable_model()->mutable_rope();
   rope.set_theta(10000);
+  if (family.has(Trait::TwoRopes)) // That of the family.
+    rope.set_theta(500000);
   Status status =
       config.find("rope_local_base_freq")
           ? assign("rope_local_base_freq", "model.rope.theta")
@@ -247,6 +253,11 @@ Status ConfigReader::readRopes() {
     HOCKET_RETURN_IF_ERROR(readLocalRope());
     if (config.find("rope_parameters.full_attention"))
       return readRope("rope_parameters.full_attention", "model.rope.");
+    if (family.has(Trait::TwoRopes) && config.find("rope_parameters") &&
+        !config.find("rope_parameters.sliding_attention"))
+      return error(5, "rope_parameters",
+                   "rope_parameters has neither full_attention nor "
+                   "sliding_attention; write the rope of each");
   }
   HOCKET_RETURN_IF_ERROR(readRope("rope_scaling", "model.rope."));
   return readRope("rope_parameters", "model.rope.");
@@ -284,9 +295,9 @@ Status ConfigReader::readScales() {
     HOCKET_ASSIGN_OR_RETURN(double scalar, number(key, 256));
     model.set_attention_scale(1 / std::sqrt(scalar));
     loaded.locations.set("model.attention_scale", config.place(key));
-    if (model.hidden() > 0)
-      model.set_embedding_scale(std::sqrt(static_cast<double>(model.hidden())));
   }
+  if (family.has(Trait::RootEmbedding) && model.hidden() > 0)
+    model.set_embedding_scale(std::sqrt(static_cast<double>(model.hidden())));
   if (family.has(Trait::LogitsScaling)) {
     const std::string key = "logits_scaling";
     HOCKET_ASSIGN_OR_RETURN(double scaling, number(key, 1));

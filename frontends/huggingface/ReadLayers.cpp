@@ -39,7 +39,8 @@ Status ConfigReader::checkLength(const std::string &key, size_t length) const {
 }
 
 /// Qwen's windows: on or off, and on from a layer onwards. Gemma 3's: in five
-/// layers, and not in the sixth; Gemma 2's: in every second, from the first on.
+/// layers, and not in the sixth; Gemma 2's: in every second, from the first on;
+/// OLMo 3's: in three layers, and not in the fourth.
 Status ConfigReader::readWindows() {
   if (!family.has(Trait::MixedWindows)) { // By a field, in every layer.
     window = loaded.spec.model().sliding_window();
@@ -52,20 +53,22 @@ Status ConfigReader::readWindows() {
     HOCKET_ASSIGN_OR_RETURN(used, flag("use_sliding_window", false));
   }
   const ConfigValue *found = config.find("sliding_window");
-  if (!used || !found)
+  bool fourth = family.has(Trait::FourthFull);
+  bool isUsual = fourth && !found && !config.isNull("sliding_window");
+  if (!used || (!found && !isUsual))
     return okStatus();
-  if (!std::holds_alternative<int64_t>(found->value))
+  if (found && !std::holds_alternative<int64_t>(found->value))
     return wrongType("sliding_window", "a whole number");
-  window = std::get<int64_t>(found->value);
+  window = found ? std::get<int64_t>(found->value) : 4096;
   if (config.find("layer_types"))
     return okStatus();
   bool alternates = family.has(Trait::AlternateWindow);
-  bool everySo = alternates || family.has(Trait::WindowPattern);
+  bool everySo = alternates || fourth || family.has(Trait::WindowPattern);
   const char *key = alternates ? "sliding_window"
                     : everySo  ? "sliding_window_pattern"
                                : "max_window_layers";
   const ConfigValue *number = alternates ? nullptr : config.find(key);
-  int64_t value = alternates ? 2 : 6;
+  int64_t value = alternates ? 2 : fourth ? 4 : 6;
   if (number) {
     if (!std::holds_alternative<int64_t>(number->value))
       return wrongType(key, "a whole number");
@@ -127,7 +130,11 @@ Status ConfigReader::readLayerTypes() {
 }
 
 /// SmolLM3: 1 where a layer rotates; without the list, every fourth does not.
+/// EXAONE 4: where some layers have a window, those alone.
 Status ConfigReader::readMixedRope() {
+  if (family.has(Trait::FullNope) && window > 0)
+    for (spec::ListedLayer &layer : layers)
+      layer.rotary = layer.windowed;
   if (!family.has(Trait::MixedRope))
     return okStatus();
   HOCKET_ASSIGN_OR_RETURN(const IntegerList *rotates,

@@ -107,6 +107,15 @@ static void writeRopeObject(const spec::Rope &rope, ordered_json &config) {
   config["rope_parameters"] = std::move(parameters);
 }
 
+/// What a layer with a rope of its own has, or another.
+static ordered_json ropeObject(const Model &model) {
+  ordered_json config = ordered_json::object();
+  writeScaling(model, config);
+  writeRopeObject(model.rope(), config);
+  config["rope_parameters"].erase("partial_rotary_factor");
+  return config["rope_parameters"];
+}
+
 /// Of the families that say the width twice, and how far steps go: a whole
 /// number where the hidden size divides the width, as it must.
 static void writeStateSpace(const Family &family, const Model &model,
@@ -148,7 +157,9 @@ static void writeLayers(const Family &family, const Model &model,
     if (!layers[i].windowed)
       continue;
     window = kind.window();
-    if (family.has(Trait::LocalRope))
+    if (family.has(Trait::TwoRopes))
+      config["rope_parameters"]["sliding_attention"] = ropeObject(kind.model);
+    else if (family.has(Trait::LocalRope))
       config["rope_local_base_freq"] = kind.model.rope().theta();
   }
   if (family.has(Trait::WindowSwitch))
@@ -161,6 +172,8 @@ static void writeLayers(const Family &family, const Model &model,
                        [](const spec::ListedLayer &l) { return l.windowed; }) -
           layers.begin();
   }
+  if (family.has(Trait::FourthFull) && window == 0)
+    config["sliding_window"] = nullptr;
   if (family.has(Trait::MixedWindows))
     config["layer_types"] = types;
   if (family.has(Trait::MixedRope))
@@ -267,6 +280,11 @@ static ordered_json draftOf(const Family &family, const Model &model,
     writeScaling(model, config);
   if (family.has(Trait::RopeObject) && model.position() == Model::ROTARY)
     writeRopeObject(model.rope(), config);
+  if (family.has(Trait::TwoRopes) && model.position() == Model::ROTARY) {
+    config.erase("rope_theta");
+    config.erase("rope_scaling");
+    config["rope_parameters"]["full_attention"] = ropeObject(model);
+  }
   if (family.has(Trait::StateSpace))
     writeStateSpace(family, model, config);
   if (family.has(Trait::ScaleSwitch))

@@ -122,6 +122,22 @@ MODELS = {
                                "sliding_window_pattern": 3, "rope_parameters": GEMMA,
                                "final_logit_softcapping": 2.0}),
     "olmo2": ("olmo2", {**SIZES}),
+    "gemma": ("gemma", {**SIZES, "head_dim": 12, "hidden_act": "gelu"}),
+    "olmo3": ("olmo3", {**SIZES, "num_hidden_layers": 5, "sliding_window": 5,
+                        "rope_parameters": {
+                            "sliding_attention": {"rope_type": "default", "rope_theta": 200.0},
+                            "full_attention": YARN}}),
+    "olmoe": ("olmoe", {**SIZES, "num_experts": 4, "num_experts_per_tok": 2}),
+    "exaone4": ("exaone4", {**SIZES, "num_hidden_layers": 5, "head_dim": 12,
+                            "sliding_window": 5}),
+    "exaone4, without windows": ("exaone4", {**SIZES, "sliding_window": None,
+                                             "layer_types": ["full_attention"] * 2}),
+    "phi3": ("phi3", {**SIZES, "sliding_window": 7, "rope_parameters": {
+        "rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.75}}),
+    "phi3, a llama": ("phi3", SIZES),
+    "seed_oss": ("seed_oss", {**SIZES, "head_dim": 12, "attention_out_bias": True,
+                              "mlp_bias": True}),
+    "arcee": ("arcee", {**SIZES, "attention_bias": True, "mlp_bias": True}),
     "granite": ("granite", {**SIZES, "embedding_multiplier": 12.0, "logits_scaling": 1.5,
                             "residual_multiplier": 0.22, "attention_multiplier": 0.3}),
     "nemotron": ("nemotron", {**SIZES, "head_dim": 12}),
@@ -320,7 +336,7 @@ class LiveModelsTest(unittest.TestCase):
         with self.torch.no_grad():
             for name, each in model.named_parameters():
                 norm = "norm" in name.lower() or ".ln_" in name
-                centered = family in ("gemma2", "gemma3_text", "nemotron")
+                centered = family in ("gemma", "gemma2", "gemma3_text", "nemotron")
                 around = 1.0 if norm and name.endswith("weight") and not centered else 0.0
                 around = 1.0 if name.endswith((".A_log", ".D")) else around
                 each.normal_(around, 0.3 if "embed" in name or "wte" in name else 0.2)

@@ -6,6 +6,8 @@
 
 #include "runtime/checkpoint/hugging_face/HuggingFaceNames.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -43,6 +45,18 @@ static std::vector<NameRow> llamaRows() {
 static std::vector<NameRow> with(std::vector<NameRow> rows,
                                  const std::vector<NameRow> &more) {
   rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
+
+/// Without the rows whose tensors of Hugging Face have one of `words`.
+static std::vector<NameRow> without(std::vector<NameRow> rows,
+                                    std::initializer_list<const char *> words) {
+  std::erase_if(rows, [&](const NameRow &row) {
+    std::string_view theirs = row.theirs;
+    return std::any_of(words.begin(), words.end(), [&](const char *word) {
+      return theirs.find(word) != std::string_view::npos;
+    });
+  });
   return rows;
 }
 
@@ -133,11 +147,30 @@ static std::vector<NameRow> plainMlpRows() {
 }
 
 static std::vector<NameRow> starcoder2Rows() {
-  std::vector<NameRow> rows = llamaRows();
-  std::erase_if(rows, [](const NameRow &row) {
-    return std::string_view(row.theirs).find(".mlp.") != std::string::npos;
-  });
-  return with(std::move(rows), plainMlpRows());
+  return with(without(llamaRows(), {".mlp."}), plainMlpRows());
+}
+
+/// Phi 3's one matrix for queries, keys and values, and one for what an MLP
+/// begins with.
+static std::vector<NameRow> joinedGateRows() {
+  return {
+      {"model.layers.{i}.mlp.gate_up_proj.weight",
+       {"layers.{i}.mlp.gate.weight", "layers.{i}.mlp.up.weight"}},
+  };
+}
+
+static std::vector<NameRow> joinedQkvRows() {
+  return {
+      {"model.layers.{i}.self_attn.qkv_proj.weight",
+       {"layers.{i}.attention.q.weight", "layers.{i}.attention.k.weight",
+        "layers.{i}.attention.v.weight"}},
+  };
+}
+
+static std::vector<NameRow> phi3Rows() {
+  std::vector<NameRow> rows = without(
+      llamaRows(), {".q_proj", ".k_proj", ".v_proj", ".gate_proj", ".up_proj"});
+  return with(with(std::move(rows), joinedQkvRows()), joinedGateRows());
 }
 
 static std::vector<NameRow> mixtralRows() {
@@ -199,6 +232,13 @@ std::vector<NameTable> checkpoint::llamaNameTables() {
       {"gemma2", with(gemmaRows(), attentionBias)},
       {"gemma3_text", with(with(gemmaRows(), attentionBias), qkNormRows())},
       {"olmo2", with(with(olmo2Rows(), attentionBias), qkNormRows())},
+      {"gemma", with(llamaRows(), attentionBias)},
+      {"olmo3", with(with(olmo2Rows(), attentionBias), qkNormRows())},
+      {"olmoe", with(qwen3, qwenExpertRows())},
+      {"exaone4", with(olmo2Rows(), qkNormRows())},
+      {"phi3", phi3Rows()},
+      {"seed_oss", with(llamaRows(), allBiases)},
+      {"arcee", with(llamaRows(), allBiases)},
       {"granite", with(llamaRows(), allBiases)},
       {"nemotron", with(with(llamaRows(), allBiases), normBiasRows())},
       {"stablelm", with(with(llamaRows(), qkvBiasRows()), normBiasRows())},

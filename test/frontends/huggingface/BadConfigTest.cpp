@@ -140,6 +140,17 @@ const BadKey badKeys[] = {
      "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4, \"mscale\": 1}",
      "H5: rope_scaling.mscale is not supported; write attention_factor, or "
      "leave it out"},
+    {"phi3", "\"rope_scaling\": {\"type\": \"longrope\"}",
+     "H5: rope_scaling is of type \"longrope\"; supported for phi3 is default"},
+    {"phi3", "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4.0}",
+     "H5: rope_scaling is of type \"yarn\"; supported for phi3 is default"},
+    {"olmoe", "\"clip_qkv\": 8.0, \"num_experts\": 4",
+     "H5: clip_qkv is 8; only null is supported"},
+    {"olmo3", "\"rope_parameters\": {\"rope_theta\": 500000}",
+     "H5: rope_parameters has neither full_attention nor sliding_attention; "
+     "write the rope of each"},
+    {"exaone4", "\"sliding_window_pattern\": \"LG\"",
+     "H3: sliding_window_pattern is \"LG\"; write a whole number"},
     {"llama", "\"rope_scaling\": \"linear\"",
      "H3: rope_scaling is \"linear\"; write an object"},
     {"llama", "\"rope_scaling\": {\"factor\": 2}",

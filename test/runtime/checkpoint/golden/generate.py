@@ -40,6 +40,11 @@ def package():
         out.write(safetensors.numpy.save(tensors, metadata={"format": "pt"}))
 
 
+SIZES = dict(
+    vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+    num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+    pad_token_id=None,
+)
 FAMILIES = {
     "gpt2": transformers.GPT2Config(
         vocab_size=5, n_positions=3, n_embd=4, n_layer=2, n_head=2, n_inner=6
@@ -137,6 +142,19 @@ FAMILIES = {
         rope_parameters={"rope_type": "default", "rope_theta": 10000.0,
                          "partial_rotary_factor": 1.0},
     ),
+    "gemma": transformers.GemmaConfig(**SIZES, head_dim=4, tie_word_embeddings=True),
+    "olmo3": transformers.Olmo3Config(**SIZES, tie_word_embeddings=False),
+    "olmoe": transformers.OlmoeConfig(
+        **SIZES, num_experts=3, num_experts_per_tok=2, tie_word_embeddings=False,
+    ),
+    "exaone4": transformers.Exaone4Config(**SIZES, head_dim=4, tie_word_embeddings=False),
+    "phi3": transformers.Phi3Config(**SIZES, tie_word_embeddings=False),
+    "seed_oss": transformers.SeedOssConfig(
+        **SIZES, head_dim=4, attention_out_bias=True, mlp_bias=True, tie_word_embeddings=False,
+    ),
+    "arcee": transformers.ArceeConfig(
+        **SIZES, attention_bias=True, mlp_bias=True, tie_word_embeddings=False,
+    ),
     "mamba2": transformers.Mamba2Config(
         vocab_size=5, hidden_size=4, num_hidden_layers=2, num_heads=4, head_dim=2,
         state_size=3, n_groups=2, conv_kernel=2, use_bias=True,
@@ -212,7 +230,7 @@ def canonical_gpt2(w, config):
 
 def canonical_llama(w, config):
     norms = [("post_attention_layernorm", "mlp_norm")]
-    if config.model_type in ("gemma2", "gemma3_text", "olmo2"):
+    if config.model_type in ("gemma2", "gemma3_text", "olmo2", "olmo3", "exaone4"):
         norms = [
             ("post_attention_layernorm", "attention_post_norm"),
             ("pre_feedforward_layernorm", "mlp_norm"),
@@ -243,6 +261,14 @@ def canonical_llama(w, config):
             number, rest = after.split(".", 1)
             stack = experts.setdefault(f"{before}.experts.{rest}", {})
             stack[int(number)] = tensor
+        elif "qkv_proj" in theirs:  # all queries, then keys, then values
+            rows = config.hidden_size // config.num_attention_heads
+            each = [config.num_attention_heads * rows] + [config.num_key_value_heads * rows] * 2
+            for part, piece in zip("qkv", tensor.split(each)):
+                out[name.replace(".qkv.", f".{part}.")] = piece
+        elif "gate_up_proj" in theirs:
+            for part, piece in zip(("gate", "up"), tensor.chunk(2)):
+                out[name.replace(".gate_up.", f".{part}.")] = piece
         else:
             out[name] = tensor
     for name, stack in experts.items():
