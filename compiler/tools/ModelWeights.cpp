@@ -7,6 +7,7 @@
 #include "compiler/tools/ModelWeights.h"
 
 #include "frontends/spec/model/Parameters.h"
+#include "frontends/spec/model/RopeFrequencies.h"
 #include "frontends/spec/model/Sizes.h"
 #include "frontends/spec/text/ConstraintErrors.h"
 
@@ -95,6 +96,7 @@ checkpoint::ModelWeights hocket::weightsOf(const spec::Spec &spec) {
   weights.heads = size(model.heads());
   weights.kvHeads = size(model.kv_heads());
   weights.headDim = size(model.head_dim());
+  weights.rotatedDim = size(rotatedDim(model.rope(), model.head_dim()));
   if (spec.training().has_lora())
     weights.lora = loraOf(spec.training().lora(), weights);
   return weights;

@@ -43,6 +43,7 @@ private:
   Status readActivation();
   Status readRopes();
   Status readLocalRope();
+  Status readRotaryDim();
   /// `within` is the rope that is set, in `loaded`: "model.rope.".
   Status readRope(const std::string &key, const std::string &within);
   Status readScaling(const std::string &key, const std::string &type,

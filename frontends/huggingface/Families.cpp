@@ -81,6 +81,35 @@ static constexpr char gemmaBase[] =
     "kv_heads: 16 head_dim: 256 norm: RMS_NORM norm_eps: 1e-6 "
     "norm_zero_centered: true activation: GEGLU_TANH position: ROTARY "
     "rope { theta: 10000 } bias: false tied_embeddings: true";
+static constexpr char ernieBase[] =
+    "kv_heads: 2 head_dim: 128 norm: RMS_NORM norm_eps: 1e-5 activation: "
+    "SWIGLU position: ROTARY rope { theta: 500000 } bias: false "
+    "tied_embeddings: true";
+static constexpr char heliumBase[] =
+    "kv_heads: 20 head_dim: 128 norm: RMS_NORM norm_eps: 1e-8 activation: "
+    "SWIGLU position: ROTARY rope { theta: 100000 } bias: false "
+    "tied_embeddings: false";
+#define HOCKET_GLM_BASE                                                        \
+  "kv_heads: 2 head_dim: 128 norm: RMS_NORM norm_eps: 1.5625e-7 activation: "  \
+  "SWIGLU position: ROTARY rope { theta: 10000 rotary_percent: 0.5 } "         \
+  "bias: false attention_qkv_bias: true tied_embeddings: false "
+static constexpr char glmBase[] = HOCKET_GLM_BASE;
+static constexpr char glm4Base[] = HOCKET_GLM_BASE "norm_position: BOTH";
+#undef HOCKET_GLM_BASE
+#define HOCKET_COHERE_BASE                                                     \
+  "norm: LAYER_NORM norm_eps: 1e-5 branches: PARALLEL_ONE_NORM activation: "   \
+  "SWIGLU position: ROTARY bias: false norm_bias: false logit_scale: 0.0625 "  \
+  "tied_embeddings: true "
+static constexpr char cohereBase[] =
+    HOCKET_COHERE_BASE "rope { theta: 500000 }";
+static constexpr char cohere2Base[] =
+    HOCKET_COHERE_BASE "rope { theta: 10000 }";
+#undef HOCKET_COHERE_BASE
+static constexpr char gptjBase[] =
+    "norm: LAYER_NORM norm_eps: 1e-5 branches: PARALLEL_ONE_NORM activation: "
+    "GELU_TANH position: ROTARY rope { theta: 10000 } bias: true "
+    "attention_qkv_bias: false attention_out_bias: false head_bias: true "
+    "tied_embeddings: false";
 static constexpr char smollm3Base[] =
     "kv_heads: 4 norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: "
     "ROTARY "
@@ -187,6 +216,10 @@ static constexpr Trait olmo3Traits[] = {Trait::MixedWindows, Trait::FourthFull,
                                         Trait::LocalRope, Trait::TwoRopes};
 static constexpr Trait exaone4Traits[] = {Trait::MixedWindows,
                                           Trait::FourthFull, Trait::FullNope};
+static constexpr Trait cohere2Traits[] = {
+    Trait::MixedWindows, Trait::FourthFull, Trait::FullNope, Trait::WindowRope};
+static constexpr Trait gptjTraits[] = {Trait::RotaryDim};
+static constexpr OnlyValue cohereOnly[] = {{"use_qk_norm", "false"}};
 static constexpr OnlyValue olmoeOnly[] = {{"clip_qkv", "null"}};
 static constexpr Trait graniteTraits[] = {Trait::LogitsScaling};
 static constexpr Trait partialTraits[] = {Trait::PartialRotary};
@@ -290,6 +323,36 @@ static constexpr Family allFamilies[] = {
      llamaRows,
      plainActivations,
      {}},
+    {"ernie4_5",
+     "Ernie4_5ForCausalLM",
+     ernieBase,
+     "hidden_act",
+     ernieRows,
+     gatedActivations,
+     {}},
+    {"helium",
+     "HeliumForCausalLM",
+     heliumBase,
+     "hidden_act",
+     heliumRows,
+     gatedActivations,
+     {}},
+    {"glm", "GlmForCausalLM", glmBase, "hidden_act", glmRows, gatedActivations,
+     partialTraits},
+    {"glm4", "Glm4ForCausalLM", glm4Base, "hidden_act", glmRows,
+     gatedActivations, partialTraits},
+    {"cohere",
+     "CohereForCausalLM",
+     cohereBase,
+     "hidden_act",
+     cohereRows,
+     gatedActivations,
+     {},
+     cohereOnly},
+    {"cohere2", "Cohere2ForCausalLM", cohere2Base, "hidden_act", cohereRows,
+     gatedActivations, cohere2Traits},
+    {"gptj", "GPTJForCausalLM", gptjBase, "activation_function", gptjRows,
+     plainActivations, gptjTraits},
     {"mamba2", "Mamba2ForCausalLM", mamba2Base, "hidden_act", mamba2Rows,
      mamba2Activations, mamba2Traits},
     {"bamba", "BambaForCausalLM", bambaBase, "hidden_act", bambaRows,

@@ -51,11 +51,13 @@ enum class Trait {
   WindowPattern,   ///< Without `layer_types` every sixth layer has none,
   AlternateWindow, ///< or every second,
   FourthFull,      ///< or every fourth; windows have 4096 tokens by default.
-  FullNope,        ///< Of layers that differ, only those with a window rotate.
+  FullNope,        ///< If any layer has a window, only those rotate that do,
+  WindowRope,      ///< and if none has, none.
   LocalRope,       ///< Layers with a window have a rope of their own.
   TwoRopes,        ///< `rope_parameters` has both by name.
   PlainRope,       ///< No rope is scaled.
   MixedRope,       ///< Some layers do not rotate (`no_rope_layers`).
+  RotaryDim,       ///< `rotary_dim` elements of a head rotate.
   PartialRotary,   ///< `partial_rotary_factor` may be below 1.
   Parallel,        ///< `use_parallel_residual` puts branches side by side,
   ParallelOneNorm, ///< and on the result of one norm.

@@ -164,6 +164,23 @@ inline constexpr Row olmoeRows[] = {
     {"num_experts_per_tok", "model.moe.top_k"},
     {"norm_topk_prob", "model.moe.renormalise"},
 };
+// GLM 4's, too.
+inline constexpr Row glmRows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"partial_rotary_factor", "model.rope.rotary_percent"},
+    {"attention_bias", "model.attention_qkv_bias"},
+};
+inline constexpr Row heliumRows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"attention_bias", "model.attention_qkv_bias"},
+    {"mlp_bias", "model.mlp_bias"},
+};
+inline constexpr Row ernieRows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"use_bias", "model.attention_qkv_bias"},
+    {"use_bias", "model.attention_out_bias"},
+    {"use_bias", "model.mlp_bias"},
+};
 #undef HOCKET_LLAMA_ROWS
 
 // What those have in common that took a layer norm to Llama's layer.
@@ -208,7 +225,28 @@ inline constexpr Row phiRows[] = {
     {"resid_pdrop", "model.dropout.residual"},
     {"embd_pdrop", "model.dropout.embedding"},
 };
+// Cohere 2's, too.
+inline constexpr Row cohereRows[] = {
+    HOCKET_LAYER_NORM_ROWS("layer_norm_eps"),
+    HOCKET_ATTENTION_BIAS_ROWS,
+    {"logit_scale", "model.logit_scale"},
+};
 #undef HOCKET_LAYER_NORM_ROWS
+
+inline constexpr Row gptjRows[] = {
+    {"vocab_size", "model.vocab_size", true},
+    {"n_positions", "model.max_positions", true},
+    {"n_embd", "model.hidden", true},
+    {"n_layer", "model.layers", true},
+    {"n_head", "model.heads", true},
+    {"n_inner", "model.ffn"},
+    {"attn_pdrop", "model.dropout.attention"},
+    {"resid_pdrop", "model.dropout.residual"},
+    {"embd_pdrop", "model.dropout.embedding"},
+    {"layer_norm_epsilon", "model.norm_eps"},
+    {"initializer_range", "model.initializer.stddev"},
+    {"tie_word_embeddings", "model.tied_embeddings"},
+};
 
 // Rotary positions have other names in newer configs.
 inline constexpr Row gptNeoxRows[] = {

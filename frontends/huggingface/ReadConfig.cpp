@@ -10,6 +10,7 @@
 #include "frontends/huggingface/Families.h"
 #include "frontends/huggingface/SpecialTokens.h"
 #include "frontends/spec/model/ListedLayers.h"
+#include "frontends/spec/model/RopeFrequencies.h"
 #include "frontends/spec/text/ConstraintErrors.h"
 #include "frontends/spec/text/FieldNames.h"
 #include "frontends/spec/text/FieldPath.h"
@@ -248,7 +249,40 @@ Status ConfigReader::readLocalRope() {
   return status;
 }
 
+/// Of a head's elements; the specification has their share.
+Status ConfigReader::readRotaryDim() {
+  if (!family.has(Trait::RotaryDim))
+    return okStatus();
+  const std::string key = "rotary_dim";
+  const Model &model = loaded.spec.model();
+  int64_t headDim = model.heads() > 0 ? model.hidden() / model.heads() : 0;
+  int64_t rotated = 64;
+  if (const ConfigValue *found = config.find(key)) {
+    const auto *number = std::get_if<int64_t>(&found->value);
+    if (!number)
+      return wrongType(key, "a whole number");
+    rotated = *number;
+  } else if (config.isNull(key)) {
+    return error(5, key, key + " is null; only numbers are supported");
+  }
+  if (headDim < 1)
+    return okStatus(); // S4 says what is wrong.
+  if (rotated < 2 || rotated > headDim)
+    return error(5, key,
+                 key + " is " + std::to_string(rotated) +
+                     "; supported are even numbers from 2 to " +
+                     std::to_string(headDim) + ", the size of a head");
+  spec::Rope &rope = *loaded.spec.mutable_model()->mutable_rope();
+  double share = static_cast<double>(rotated) / static_cast<double>(headDim);
+  rope.set_rotary_percent(share);
+  if (spec::rotatedDim(rope, headDim) < rotated) // Rounded the wrong way.
+    rope.set_rotary_percent(std::nextafter(share, 1.0));
+  loaded.locations.set("model.rope.rotary_percent", config.place(key));
+  return okStatus();
+}
+
 Status ConfigReader::readRopes() {
+  HOCKET_RETURN_IF_ERROR(readRotaryDim());
   if (family.has(Trait::LocalRope)) {
     HOCKET_RETURN_IF_ERROR(readLocalRope());
     if (config.find("rope_parameters.full_attention"))

@@ -132,7 +132,8 @@ Status ConfigReader::readLayerTypes() {
 /// SmolLM3: 1 where a layer rotates; without the list, every fourth does not.
 /// EXAONE 4: where some layers have a window, those alone.
 Status ConfigReader::readMixedRope() {
-  if (family.has(Trait::FullNope) && window > 0)
+  if (family.has(Trait::FullNope) &&
+      (window > 0 || family.has(Trait::WindowRope)))
     for (spec::ListedLayer &layer : layers)
       layer.rotary = layer.windowed;
   if (!family.has(Trait::MixedRope))

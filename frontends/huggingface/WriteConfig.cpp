@@ -10,6 +10,7 @@
 #include "frontends/huggingface/ReadConfig.h"
 #include "frontends/spec/model/LayerPattern.h"
 #include "frontends/spec/model/ListedLayers.h"
+#include "frontends/spec/model/RopeFrequencies.h"
 #include "frontends/spec/model/Sizes.h"
 #include "frontends/spec/model/Vision.h"
 #include "frontends/spec/text/FieldNames.h"
@@ -287,6 +288,8 @@ static ordered_json draftOf(const Family &family, const Model &model,
   }
   if (family.has(Trait::StateSpace))
     writeStateSpace(family, model, config);
+  if (family.has(Trait::RotaryDim))
+    config["rotary_dim"] = spec::rotatedDim(model.rope(), model.head_dim());
   if (family.has(Trait::ScaleSwitch))
     config["scale_attn_weights"] = model.attention_scale() != 1;
   if (family.has(Trait::HeadScalar))

@@ -49,7 +49,7 @@ checkpoint::adapterModulesOf(const NameTable &table) {
   std::vector<AdapterModule> modules;
   for (const NameRow &row : table.rows) {
     std::string name = withoutWeight(row.parts.front());
-    if (row.parts.size() != 1 || name == row.parts.front() ||
+    if (row.parts.size() != 1 || row.paired || name == row.parts.front() ||
         !name.starts_with(layer))
       continue;
     std::string target = name.substr(layer.size());

@@ -50,8 +50,8 @@ struct AdapterModule {
   std::string pattern() const;
 };
 
-/// Those of a family that stand alone in their tensor. Of experts, those that
-/// have a tensor each.
+/// Those of a family that stand alone in their tensor, in rows of its order. Of
+/// experts, those that have a tensor each.
 std::vector<AdapterModule> adapterModulesOf(const NameTable &table);
 
 /// The last part of a module's name, or as many of them as no other one ends

@@ -77,6 +77,8 @@ static Status produceRows(const HuggingFaceEntry &entry, uint64_t first,
   uint64_t bytes = elementBytes(type), rowBytes = entry.columns * bytes;
   uint64_t end = first + std::min(count, entry.rows - first);
   uint64_t most = std::max<uint64_t>(1, kImportBytes / rowBytes);
+  if (uint64_t head = entry.pairedHead)
+    most = std::max<uint64_t>(1, most / head) * head;
   HOCKET_ASSIGN_OR_RETURN(TensorReader reader, found.file->reader(*found.info));
   std::vector<uint8_t> whole, stored;
   if (entry.transposed) {
@@ -92,6 +94,8 @@ static Status produceRows(const HuggingFaceEntry &entry, uint64_t first,
       for (uint64_t c = 0; c < entry.columns; ++c)
         std::memcpy(&stored[r * rowBytes + c * bytes],
                     &whole[(c * entry.rows + row + r) * bytes], bytes);
+    if (entry.pairedHead > 0)
+      entry.halve(stored, rowBytes);
     HOCKET_RETURN_IF_ERROR(giveFloats(stored, type, sink));
   }
   std::vector<float> padding((first + count - end) * entry.columns);

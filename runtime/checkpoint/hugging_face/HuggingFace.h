@@ -51,6 +51,7 @@ struct ModelWeights {
   bool classes = false;    ///< Classes of sequences are told, and no tokens.
   bool gated = false;      ///< MLPs have a gate.
   uint64_t heads = 0, kvHeads = 0, headDim = 0;
+  uint64_t rotatedDim = 0; ///< Elements of a head that rotate, the first ones.
   std::optional<LoraDims> lora = std::nullopt; ///< Adapters beside them.
 };
 

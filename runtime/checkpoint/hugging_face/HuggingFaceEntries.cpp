@@ -12,6 +12,32 @@
 using namespace hocket;
 using namespace hocket::checkpoint;
 
+/// Moves row `from(r)` of each head to its row r.
+template <typename From>
+static void moveRows(std::span<uint8_t> heads, uint64_t headBytes,
+                     uint64_t rowBytes, uint64_t rows, From from) {
+  std::vector<uint8_t> old(rows * rowBytes);
+  for (uint64_t at = 0; at + headBytes <= heads.size(); at += headBytes) {
+    std::memcpy(old.data(), &heads[at], old.size());
+    for (uint64_t r = 0; r < rows; ++r)
+      std::memcpy(&heads[at + r * rowBytes], &old[from(r) * rowBytes],
+                  rowBytes);
+  }
+}
+
+void HuggingFaceEntry::halve(std::span<uint8_t> heads,
+                             uint64_t rowBytes) const {
+  uint64_t half = rotated / 2;
+  moveRows(heads, pairedHead * rowBytes, rowBytes, rotated,
+           [=](uint64_t r) { return r < half ? 2 * r : 2 * (r - half) + 1; });
+}
+
+void HuggingFaceEntry::pair(std::span<uint8_t> heads, uint64_t rowBytes) const {
+  uint64_t half = rotated / 2;
+  moveRows(heads, pairedHead * rowBytes, rowBytes, rotated,
+           [=](uint64_t r) { return r / 2 + (r % 2) * half; });
+}
+
 /// The row for one layer; nullopt if the model has none of its tensors.
 static std::optional<HuggingFaceEntry>
 entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
@@ -20,6 +46,8 @@ entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
     return std::nullopt;
   HuggingFaceEntry entry;
   entry.headRows = row.byHead ? model.headDim : 0;
+  entry.pairedHead = row.paired ? model.headDim : 0;
+  entry.rotated = model.rotatedDim;
   entry.theirs = nameOfLayer(row.theirs, layer);
   entry.transposed = row.transposed;
   entry.depthwise = row.depthwise;

@@ -18,6 +18,7 @@
 #include "runtime/checkpoint/hugging_face/HuggingFaceNames.h"
 
 #include <optional>
+#include <span>
 
 namespace hocket::checkpoint {
 
@@ -35,6 +36,12 @@ struct HuggingFaceEntry {
   std::optional<uint64_t> expert;
   /// So many rows of each part, then as many of the next; 0: all of them.
   uint64_t headRows = 0;
+  /// Rows of a head whose first `rotated` ones stand in pairs; 0: none do.
+  uint64_t pairedHead = 0, rotated = 0;
+
+  /// Turns whole heads from pairs into halves, as Hocket has them, or back.
+  void halve(std::span<uint8_t> heads, uint64_t rowBytes) const;
+  void pair(std::span<uint8_t> heads, uint64_t rowBytes) const;
 
   /// Rows [first, first + count) of a part that is no expert's.
   SliceBounds rowsOf(const TensorSpec &part, uint64_t first,

@@ -61,9 +61,10 @@ public:
         each(elementBytes(type)) {}
 
   Status produce(const ByteSink &sink) const {
-    return entry.headRows > 0 ? produceHeads(sink)
-           : entry.transposed ? produceColumns(sink)
-                              : produceRows(sink);
+    return entry.headRows > 0     ? produceHeads(sink)
+           : entry.pairedHead > 0 ? producePairs(sink)
+           : entry.transposed     ? produceColumns(sink)
+                                  : produceRows(sink);
   }
 
 private:
@@ -71,6 +72,8 @@ private:
   Status produceRows(const ByteSink &sink) const;
   /// The rows of each head of all parts.
   Status produceHeads(const ByteSink &sink) const;
+  /// Heads whose halves become pairs.
+  Status producePairs(const ByteSink &sink) const;
   Status giveSlice(const TensorSpec &part, const SliceBounds &bounds,
                    const ByteSink &sink) const;
   /// Columns of all parts become rows.
@@ -157,6 +160,18 @@ Status EntryReader::produceHeads(const ByteSink &sink) const {
     for (const TensorSpec &part : entry.parts)
       HOCKET_RETURN_IF_ERROR(
           giveSlice(part, entry.rowsOf(part, at, rows), sink));
+  return okStatus();
+}
+
+Status EntryReader::producePairs(const ByteSink &sink) const {
+  std::vector<uint8_t> bytes(entry.pairedHead * entry.columns * each);
+  for (const TensorSpec &part : entry.parts)
+    for (uint64_t at = 0; at < part.shape[0]; at += entry.pairedHead) {
+      HOCKET_RETURN_IF_ERROR(
+          read(part, entry.rowsOf(part, at, entry.pairedHead), bytes));
+      entry.pair(bytes, entry.columns * each);
+      HOCKET_RETURN_IF_ERROR(give(bytes, sink));
+    }
   return okStatus();
 }
 

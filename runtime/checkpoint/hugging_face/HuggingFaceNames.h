@@ -42,6 +42,9 @@ struct NameRow {
   /// Theirs has dims of three channels and of equal rows and columns of a patch
   /// in the place of columns.
   bool patches = false;
+  /// The rows of a head that rotate stand in pairs, each of which turns; in
+  /// Hocket's, the first rows of all pairs stand before the second ones.
+  bool paired = false;
 };
 
 struct NameTable {

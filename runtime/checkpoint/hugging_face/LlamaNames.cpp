@@ -173,6 +173,55 @@ static std::vector<NameRow> phi3Rows() {
   return with(with(std::move(rows), joinedQkvRows()), joinedGateRows());
 }
 
+/// Families whose queries and keys rotate in pairs.
+static std::vector<NameRow> paired(std::vector<NameRow> rows) {
+  for (NameRow &row : rows) {
+    std::string_view part = row.parts.front();
+    row.paired = part.starts_with("layers.{i}.attention.q.") ||
+                 part.starts_with("layers.{i}.attention.k.");
+  }
+  return rows;
+}
+
+static std::vector<NameRow> glmRows() {
+  return paired(with(
+      with(without(llamaRows(), {".gate_proj", ".up_proj"}), joinedGateRows()),
+      qkvBiasRows()));
+}
+
+/// GLM 4's norms on both sides of a branch.
+static std::vector<NameRow> glm4Rows() {
+  return with(glmRows(),
+              {
+                  {"model.layers.{i}.post_self_attn_layernorm.weight",
+                   {"layers.{i}.attention_post_norm.weight"}},
+                  {"model.layers.{i}.post_mlp_layernorm.weight",
+                   {"layers.{i}.mlp_post_norm.weight"}},
+              });
+}
+
+static std::vector<NameRow> gptjRows() {
+#define HOCKET_LAYER(NAME) "transformer.h.{i}." NAME
+  return paired({
+      {"transformer.wte.weight", {"embedding.weight"}},
+      {HOCKET_LAYER("ln_1.weight"), {"layers.{i}.attention_norm.weight"}},
+      {HOCKET_LAYER("ln_1.bias"), {"layers.{i}.attention_norm.bias"}},
+      {HOCKET_LAYER("attn.q_proj.weight"), {"layers.{i}.attention.q.weight"}},
+      {HOCKET_LAYER("attn.k_proj.weight"), {"layers.{i}.attention.k.weight"}},
+      {HOCKET_LAYER("attn.v_proj.weight"), {"layers.{i}.attention.v.weight"}},
+      {HOCKET_LAYER("attn.out_proj.weight"), {"layers.{i}.attention.o.weight"}},
+      {HOCKET_LAYER("mlp.fc_in.weight"), {"layers.{i}.mlp.up.weight"}},
+      {HOCKET_LAYER("mlp.fc_in.bias"), {"layers.{i}.mlp.up.bias"}},
+      {HOCKET_LAYER("mlp.fc_out.weight"), {"layers.{i}.mlp.down.weight"}},
+      {HOCKET_LAYER("mlp.fc_out.bias"), {"layers.{i}.mlp.down.bias"}},
+      {"transformer.ln_f.weight", {"final_norm.weight"}},
+      {"transformer.ln_f.bias", {"final_norm.bias"}},
+      {"lm_head.weight", {"head.weight"}},
+      {"lm_head.bias", {"head.bias"}},
+  });
+#undef HOCKET_LAYER
+}
+
 static std::vector<NameRow> mixtralRows() {
 #define HOCKET_EXPERT(NAME)                                                    \
   "model.layers.{i}.block_sparse_moe.experts.{e}." NAME ".weight"
@@ -238,6 +287,12 @@ std::vector<NameTable> checkpoint::llamaNameTables() {
       {"exaone4", with(olmo2Rows(), qkNormRows())},
       {"phi3", phi3Rows()},
       {"seed_oss", with(llamaRows(), allBiases)},
+      {"ernie4_5", paired(with(llamaRows(), allBiases))},
+      {"helium", paired(with(with(llamaRows(), qkvBiasRows()), mlpBiasRows()))},
+      {"glm", glmRows()},
+      {"glm4", glm4Rows()},
+      {"cohere", paired(with(llamaRows(), attentionBias))},
+      {"cohere2", paired(with(llamaRows(), attentionBias))},
       {"arcee", with(llamaRows(), allBiases)},
       {"granite", with(llamaRows(), allBiases)},
       {"nemotron", with(with(llamaRows(), allBiases), normBiasRows())},
@@ -248,5 +303,7 @@ std::vector<NameTable> checkpoint::llamaNameTables() {
   std::vector<NameTable> tables;
   for (const auto &[family, rows] : families)
     tables.push_back({family, "", rows, {".rotary_emb.inv_freq"}});
+  tables.push_back(
+      {"gptj", "", gptjRows(), {".attn.bias", ".attn.masked_bias"}});
   return tables;
 }

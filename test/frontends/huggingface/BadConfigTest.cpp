@@ -146,6 +146,8 @@ const BadKey badKeys[] = {
      "H5: rope_scaling is of type \"yarn\"; supported for phi3 is default"},
     {"olmoe", "\"clip_qkv\": 8.0, \"num_experts\": 4",
      "H5: clip_qkv is 8; only null is supported"},
+    {"cohere", "\"use_qk_norm\": true",
+     "H5: use_qk_norm is true; only false is supported"},
     {"olmo3", "\"rope_parameters\": {\"rope_theta\": 500000}",
      "H5: rope_parameters has neither full_attention nor sliding_attention; "
      "write the rope of each"},
@@ -294,6 +296,25 @@ const BadKey badKeys[] = {
      "H3: use_sliding_window is \"yes\"; write true or false"},
 };
 INSTANTIATE_TEST_SUITE_P(All, BadKeys, testing::ValuesIn(badKeys));
+
+TEST(BadConfig, WhatRotatesIsWithinAHead) {
+  const std::string gptj =
+      "{\"model_type\": \"gptj\", \"vocab_size\": 5, \"n_positions\": 4, "
+      "\"n_embd\": 8, \"n_layer\": 1, \"n_head\": 2,\n\"rotary_dim\": ";
+  EXPECT_EQ(messageOf(gptj + "4}"), "accepted");
+  EXPECT_EQ(messageOf(gptj + "6}"),
+            "config.json:2:1: H5: rotary_dim is 6; supported are even numbers "
+            "from 2 to 4, the size of a head");
+  EXPECT_EQ(messageOf(gptj + "3}"),
+            "config.json:2:1: S7: the rotary embedding turns pairs, and the "
+            "share of model.head_dim that turns is 3; write an even number, or "
+            "another position");
+  EXPECT_EQ(messageOf(gptj + "null}"),
+            "config.json:2:1: H5: rotary_dim is null; only numbers are "
+            "supported");
+  EXPECT_EQ(messageOf(gptj + "0.5}"),
+            "config.json:2:1: H3: rotary_dim is 0.5; write a whole number");
+}
 
 TEST(BadConfig, OnlyTheWordInfinityIsNoJson) {
   for (const char *number : {"-Infinity", "Infinity0", "Infinit", "infinity"})

@@ -482,6 +482,108 @@ const Published published[] = {
         tied_embeddings: false)",
      4619184640},
     {R"({
+  "head_dim": 128, "hidden_act": "silu", "hidden_size": 1024,
+  "intermediate_size": 3072, "max_position_embeddings": 131072,
+  "model_type": "ernie4_5", "num_attention_heads": 16,
+  "num_hidden_layers": 18, "num_key_value_heads": 2,
+  "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 500000.0,
+  "tie_word_embeddings": true, "use_bias": false, "vocab_size": 103424
+})",
+     R"(layers: 18 hidden: 1024 heads: 16 kv_heads: 2 head_dim: 128 ffn: 3072
+        vocab_size: 103424 max_positions: 131072 norm: RMS_NORM
+        activation: SWIGLU position: ROTARY rope { theta: 500000 }
+        bias: false)",
+     360748032},
+    {R"({
+  "attention_bias": false, "attention_dropout": 0.0, "head_dim": 128,
+  "hidden_act": "silu", "hidden_size": 2560, "intermediate_size": 7040,
+  "max_position_embeddings": 4096, "mlp_bias": false,
+  "model_type": "helium", "num_attention_heads": 20,
+  "num_hidden_layers": 24, "num_key_value_heads": 20,
+  "rms_norm_eps": 1e-08, "rope_theta": 100000.0,
+  "tie_word_embeddings": false, "vocab_size": 48000
+})",
+     R"(layers: 24 hidden: 2560 heads: 20 ffn: 7040 vocab_size: 48000
+        max_positions: 4096 norm: RMS_NORM norm_eps: 1e-8 activation:
+        SWIGLU position: ROTARY rope { theta: 100000 } bias: false
+        tied_embeddings: false)",
+     2172643840},
+    {R"({
+  "attention_bias": true, "attention_dropout": 0.0, "head_dim": 128,
+  "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 13696,
+  "max_position_embeddings": 131072, "model_type": "glm",
+  "num_attention_heads": 32, "num_hidden_layers": 40,
+  "num_key_value_heads": 2, "partial_rotary_factor": 0.5,
+  "rms_norm_eps": 1.5625e-07, "rope_theta": 10000.0,
+  "tie_word_embeddings": false, "vocab_size": 151552
+})",
+     R"(layers: 40 hidden: 4096 heads: 32 kv_heads: 2 ffn: 13696 vocab_size:
+        151552 max_positions: 131072 norm: RMS_NORM norm_eps:
+        1.5625e-7 activation: SWIGLU position: ROTARY rope {
+        rotary_percent: 0.5 } bias: false attention_qkv_bias: true
+        tied_embeddings: false)",
+     9399951360},
+    {R"({
+  "attention_bias": false, "attention_dropout": 0.0, "head_dim": 128,
+  "hidden_act": "silu", "hidden_size": 6144, "intermediate_size": 23040,
+  "max_position_embeddings": 32768, "model_type": "glm4",
+  "num_attention_heads": 48, "num_hidden_layers": 61,
+  "num_key_value_heads": 2, "partial_rotary_factor": 0.5,
+  "rms_norm_eps": 1e-05, "rope_theta": 10000.0,
+  "tie_word_embeddings": false, "vocab_size": 151552
+})",
+     R"(layers: 61 hidden: 6144 heads: 48 kv_heads: 2 ffn: 23040 vocab_size:
+        151552 max_positions: 32768 norm: RMS_NORM norm_position: BOTH
+        activation: SWIGLU position: ROTARY rope { rotary_percent: 0.5
+        } bias: false tied_embeddings: false)",
+     32566081536},
+    {R"({
+  "attention_bias": false, "attention_dropout": 0.0, "hidden_act": "silu",
+  "hidden_size": 8192, "intermediate_size": 22528,
+  "layer_norm_eps": 1e-05, "logit_scale": 0.0625,
+  "max_position_embeddings": 8192, "model_type": "cohere",
+  "num_attention_heads": 64, "num_hidden_layers": 40,
+  "num_key_value_heads": 64, "rope_theta": 8000000.0,
+  "use_qk_norm": false, "vocab_size": 256000
+})",
+     R"(layers: 40 hidden: 8192 heads: 64 ffn: 22528 vocab_size: 256000
+        max_positions: 8192 branches: PARALLEL_ONE_NORM activation:
+        SWIGLU position: ROTARY rope { theta: 8000000 } bias: false
+        norm_bias: false logit_scale: 0.0625)",
+     34980831232},
+    {R"({
+  "attention_bias": false, "attention_dropout": 0.0, "head_dim": 128,
+  "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,
+  "layer_norm_eps": 1e-05, "logit_scale": 0.25,
+  "max_position_embeddings": 8192, "model_type": "cohere2",
+  "num_attention_heads": 32, "num_hidden_layers": 32,
+  "num_key_value_heads": 8, "rope_scaling": null, "rope_theta": 50000,
+  "rotary_pct": 1.0, "sliding_window": 4096, "sliding_window_pattern": 4,
+  "use_parallel_block": true, "vocab_size": 256000
+})",
+     R"(layers: 32 hidden: 4096 heads: 32 kv_heads: 8 ffn: 14336 vocab_size:
+        256000 max_positions: 8192 branches: PARALLEL_ONE_NORM
+        activation: SWIGLU position: ROTARY rope { theta: 50000 }
+        bias: false norm_bias: false logit_scale: 0.25 layer_kinds {
+        name: "sliding_attention" sliding_window: 4096 } layer_kinds {
+        name: "full_attention_nope" position: NONE } pattern:
+        "sliding_attention*3 full_attention_nope")",
+     8028033024},
+    {R"({
+  "activation_function": "gelu_new", "attn_pdrop": 0.0, "embd_pdrop": 0.0,
+  "layer_norm_epsilon": 1e-05, "model_type": "gptj", "n_embd": 4096,
+  "n_head": 16, "n_inner": null, "n_layer": 28, "n_positions": 2048,
+  "resid_pdrop": 0.0, "rotary": true, "rotary_dim": 64,
+  "scale_attn_weights": true, "tie_word_embeddings": false,
+  "vocab_size": 50400
+})",
+     R"(layers: 28 hidden: 4096 heads: 16 vocab_size: 50400 max_positions:
+        2048 branches: PARALLEL_ONE_NORM activation: GELU_TANH
+        position: ROTARY rope { rotary_percent: 0.25 }
+        attention_qkv_bias: false attention_out_bias: false head_bias:
+        true tied_embeddings: false)",
+     6050882784},
+    {R"({
   "architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1,
   "gradient_checkpointing": false, "hidden_act": "gelu",
   "hidden_dropout_prob": 0.1, "hidden_size": 768, "initializer_range": 0.02,

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,14 @@ struct Heads {
 };
 } // namespace
 
-static Heads headsOf(const std::string &) { return {}; }
+static Heads headsOf(const std::string &family) {
+  static const std::map<std::string, Heads> families = {
+      {"ernie4_5", {4, 4}}, {"helium", {4, 4}}, {"glm", {8, 4}},
+      {"glm4", {8, 4}},     {"cohere", {4, 4}}, {"cohere2", {4, 4}},
+      {"gptj", {4, 4}}};
+  auto found = families.find(family);
+  return found == families.end() ? Heads() : found->second;
+}
 
 /// What a model of golden/generate.py stores, as its canonical file has it.
 static ModelWeights weightsOf(const std::string &golden) {
@@ -38,6 +46,7 @@ static ModelWeights weightsOf(const std::string &golden) {
   weights.vocabulary = 5;
   weights.tied = true;
   weights.headDim = headsOf(golden).dim;
+  weights.rotatedDim = headsOf(golden).rotated;
   for (const TensorInfo &info : canonical->tensors()) {
     weights.tensors.push_back({{info.name, ""}, info.type, info.shape});
     weights.tied &= info.name != "head.weight";

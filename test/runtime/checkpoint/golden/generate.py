@@ -155,6 +155,22 @@ FAMILIES = {
     "arcee": transformers.ArceeConfig(
         **SIZES, attention_bias=True, mlp_bias=True, tie_word_embeddings=False,
     ),
+    "ernie4_5": transformers.Ernie4_5Config(**SIZES, head_dim=4, use_bias=True),
+    "helium": transformers.HeliumConfig(
+        **{**SIZES, "num_attention_heads": 1}, head_dim=4, attention_bias=True, mlp_bias=True,
+        tie_word_embeddings=False,
+    ),
+    "glm": transformers.GlmConfig(**SIZES, head_dim=8, tie_word_embeddings=False),
+    "glm4": transformers.Glm4Config(**SIZES, head_dim=8, tie_word_embeddings=False),
+    "cohere": transformers.CohereConfig(
+        **{**SIZES, "num_attention_heads": 1}, attention_bias=True, tie_word_embeddings=True,
+    ),
+    "cohere2": transformers.Cohere2Config(
+        **{**SIZES, "num_attention_heads": 1}, tie_word_embeddings=True,
+    ),
+    "gptj": transformers.GPTJConfig(
+        vocab_size=5, n_positions=3, n_embd=4, n_layer=2, n_head=1, n_inner=6, rotary_dim=4,
+    ),
     "mamba2": transformers.Mamba2Config(
         vocab_size=5, hidden_size=4, num_hidden_layers=2, num_heads=4, head_dim=2,
         state_size=3, n_groups=2, conv_kernel=2, use_bias=True,
@@ -204,6 +220,11 @@ FAMILIES = {
 }
 
 
+# The size of a head, and of what rotates, in pairs.
+PAIRED = {"ernie4_5": (4, 4), "helium": (4, 4), "glm": (8, 4), "glm4": (8, 4),
+          "cohere": (4, 4), "cohere2": (4, 4), "gptj": (4, 4)}
+
+
 def canonical_gpt2(w, config):
     out = {
         "embedding.weight": w["transformer.wte.weight"],
@@ -229,7 +250,11 @@ def canonical_gpt2(w, config):
 
 
 def canonical_llama(w, config):
-    norms = [("post_attention_layernorm", "mlp_norm")]
+    norms = [
+        ("post_attention_layernorm", "mlp_norm"),
+        ("post_self_attn_layernorm", "attention_post_norm"),
+        ("post_mlp_layernorm", "mlp_post_norm"),
+    ]
     if config.model_type in ("gemma2", "gemma3_text", "olmo2", "olmo3", "exaone4"):
         norms = [
             ("post_attention_layernorm", "attention_post_norm"),
@@ -291,6 +316,31 @@ def canonical_bert(w, config):
         ("cls.predictions.transform.dense", "head_transform"),
         ("cls.predictions.transform.LayerNorm", "head_norm"),
         ("cls.predictions", "head"), ("cls.seq_relationship", "sentence_head"),
+    ]
+    out = {}
+    for name, tensor in w.items():
+        for a, b in names:
+            name = name.replace(a, b)
+        out[name] = tensor
+    return out
+
+
+def in_halves(out, head, rotated):
+    """What is rotated in pairs, (0, 1), (2, 3) and so on of each head, in halves."""
+    for name, tensor in out.items():
+        if ".attention.q." in name or ".attention.k." in name:
+            heads = tensor.unflatten(0, (-1, head))
+            turned, rest = heads[:, :rotated], heads[:, rotated:]
+            out[name] = torch.cat([turned[:, ::2], turned[:, 1::2], rest], 1).flatten(0, 1)
+    return out
+
+
+def canonical_gptj(w, config):
+    names = [
+        ("transformer.wte", "embedding"), ("transformer.ln_f", "final_norm"),
+        ("transformer.h.", "layers."), ("lm_head", "head"), ("ln_1", "attention_norm"),
+        ("attn.", "attention."), ("out_proj", "o"), ("_proj.", "."), ("fc_in", "up"),
+        ("fc_out", "down"),
     ]
     out = {}
     for name, tensor in w.items():
@@ -466,11 +516,14 @@ def models(chosen):
         make = {
             "gpt2": canonical_gpt2, "bert": canonical_bert,
             "gpt_neox": canonical_gpt_neox, "bloom": canonical_gpt_neox,
-            "phi": canonical_phi, "t5": canonical_t5, "t5_gated": canonical_t5,
+            "phi": canonical_phi, "gptj": canonical_gptj, "t5": canonical_t5, "t5_gated": canonical_t5,
             "mamba2": canonical_states, "bamba": canonical_states,
             "nemotron_h": canonical_states, "llava": canonical_llava,
         }.get(family, canonical_llama)
-        out = {k: t.contiguous() for k, t in make(w, config).items()}
+        out = make(w, config)
+        if family in PAIRED:
+            in_halves(out, *PAIRED[family])
+        out = {k: t.contiguous() for k, t in out.items()}
         safetensors.torch.save_file(out, f"{family}.canonical.safetensors",
                                     metadata={"format": "pt"})
 
