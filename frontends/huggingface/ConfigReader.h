@@ -83,6 +83,7 @@ private:
   Status refuseOtherStacks() const;
   Status refuseOtherActivation() const;
   Status readBranches();
+  Status readFalconHeads();
   Status refuseUnsupported();
   Status refusePartialRotary();
   /// The whole numbers of the list `key`, or nothing where it is absent.

@@ -110,6 +110,13 @@ static constexpr char gptjBase[] =
     "GELU_TANH position: ROTARY rope { theta: 10000 } bias: true "
     "attention_qkv_bias: false attention_out_bias: false head_bias: true "
     "tied_embeddings: false";
+static constexpr char optBase[] =
+    "norm: LAYER_NORM norm_eps: 1e-5 activation: RELU position: LEARNED "
+    "bias: true tied_embeddings: true dropout { residual: 0.1 }";
+static constexpr char falconBase[] =
+    "max_positions: 2048 norm: LAYER_NORM norm_eps: 1e-5 activation: GELU "
+    "position: ROTARY rope { theta: 10000 } bias: false norm_bias: true "
+    "tied_embeddings: true";
 static constexpr char smollm3Base[] =
     "kv_heads: 4 norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: "
     "ROTARY "
@@ -127,6 +134,10 @@ static constexpr char graniteBase[] =
     "norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: ROTARY "
     "rope { theta: 10000 } bias: false tied_embeddings: false "
     "attention_scale: 1";
+static constexpr char granitemoeBase[] =
+    "norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: ROTARY "
+    "rope { theta: 10000 } bias: false tied_embeddings: false "
+    "attention_scale: 1 moe { top_k: 2 }";
 static constexpr char nemotronBase[] =
     "norm: LAYER_NORM norm_eps: 1e-5 norm_zero_centered: true activation: "
     "RELU_SQUARED position: ROTARY rope { theta: 10000 rotary_percent: 0.5 } "
@@ -220,8 +231,18 @@ static constexpr Trait cohere2Traits[] = {
     Trait::MixedWindows, Trait::FourthFull, Trait::FullNope, Trait::WindowRope};
 static constexpr Trait gptjTraits[] = {Trait::RotaryDim};
 static constexpr OnlyValue cohereOnly[] = {{"use_qk_norm", "false"}};
+static constexpr OnlyValue optOnly[] = {
+    {"do_layer_norm_before", "true"},
+    {"layer_norm_elementwise_affine", "true"},
+    {"_remove_final_layer_norm", "false"},
+    {"layerdrop", "0"}};
+static constexpr Trait falconTraits[] = {Trait::FalconHeads};
+static constexpr OnlyValue falconOnly[] = {{"alibi", "false"},
+                                           {"parallel_attn", "true"}};
 static constexpr OnlyValue olmoeOnly[] = {{"clip_qkv", "null"}};
 static constexpr Trait graniteTraits[] = {Trait::LogitsScaling};
+static constexpr Trait granitemoeTraits[] = {Trait::LogitsScaling,
+                                             Trait::Experts};
 static constexpr Trait partialTraits[] = {Trait::PartialRotary};
 static constexpr Trait stablelmTraits[] = {Trait::PartialRotary,
                                            Trait::ParallelOneNorm};
@@ -353,6 +374,18 @@ static constexpr Family allFamilies[] = {
      gatedActivations, cohere2Traits},
     {"gptj", "GPTJForCausalLM", gptjBase, "activation_function", gptjRows,
      plainActivations, gptjTraits},
+    {"granitemoe", "GraniteMoeForCausalLM", granitemoeBase, "hidden_act",
+     granitemoeRows, gatedActivations, granitemoeTraits},
+    {"opt",
+     "OPTForCausalLM",
+     optBase,
+     "activation_function",
+     optRows,
+     exactActivations,
+     {},
+     optOnly},
+    {"falcon", "FalconForCausalLM", falconBase, "activation", falconRows,
+     exactActivations, falconTraits, falconOnly},
     {"mamba2", "Mamba2ForCausalLM", mamba2Base, "hidden_act", mamba2Rows,
      mamba2Activations, mamba2Traits},
     {"bamba", "BambaForCausalLM", bambaBase, "hidden_act", bambaRows,

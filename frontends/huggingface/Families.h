@@ -57,7 +57,8 @@ enum class Trait {
   TwoRopes,        ///< `rope_parameters` has both by name.
   PlainRope,       ///< No rope is scaled.
   MixedRope,       ///< Some layers do not rotate (`no_rope_layers`).
-  RotaryDim,       ///< `rotary_dim` elements of a head rotate.
+  FalconHeads, ///< How many key heads and norms there are is said in switches.
+  RotaryDim,   ///< `rotary_dim` elements of a head rotate.
   PartialRotary,   ///< `partial_rotary_factor` may be below 1.
   Parallel,        ///< `use_parallel_residual` puts branches side by side,
   ParallelOneNorm, ///< and on the result of one norm.

@@ -181,6 +181,15 @@ inline constexpr Row ernieRows[] = {
     {"use_bias", "model.attention_out_bias"},
     {"use_bias", "model.mlp_bias"},
 };
+inline constexpr Row granitemoeRows[] = {
+    HOCKET_LLAMA_ROWS,
+    HOCKET_ATTENTION_BIAS_ROWS,
+    {"embedding_multiplier", "model.embedding_scale"},
+    {"residual_multiplier", "model.residual_scale"},
+    {"attention_multiplier", "model.attention_scale"},
+    {"num_local_experts", "model.moe.experts", true},
+    {"num_experts_per_tok", "model.moe.top_k"},
+};
 #undef HOCKET_LLAMA_ROWS
 
 // What those have in common that took a layer norm to Llama's layer.
@@ -233,6 +242,38 @@ inline constexpr Row cohereRows[] = {
 };
 #undef HOCKET_LAYER_NORM_ROWS
 
+inline constexpr Row optRows[] = {
+    {"vocab_size", "model.vocab_size", true},
+    {"max_position_embeddings", "model.max_positions", true},
+    {"hidden_size", "model.hidden", true},
+    {"num_hidden_layers", "model.layers", true},
+    {"num_attention_heads", "model.heads", true},
+    {"ffn_dim", "model.ffn", true},
+    {"enable_bias", "model.attention_qkv_bias"},
+    {"enable_bias", "model.attention_out_bias"},
+    {"enable_bias", "model.mlp_bias"},
+    {"attention_dropout", "model.dropout.attention"},
+    {"dropout", "model.dropout.residual"},
+    {"init_std", "model.initializer.stddev"},
+    {"tie_word_embeddings", "model.tied_embeddings"},
+};
+inline constexpr Row falconRows[] = {
+    {"vocab_size", "model.vocab_size", true},
+    {"max_position_embeddings", "model.max_positions"},
+    {"hidden_size", "model.hidden", true},
+    {"num_hidden_layers", "model.layers", true},
+    {"num_attention_heads", "model.heads", true},
+    {"ffn_hidden_size", "model.ffn"},
+    {"layer_norm_epsilon", "model.norm_eps"},
+    {"rope_theta", "model.rope.theta"},
+    {"bias", "model.attention_qkv_bias"},
+    {"bias", "model.attention_out_bias"},
+    {"bias", "model.mlp_bias"},
+    {"attention_dropout", "model.dropout.attention"},
+    {"hidden_dropout", "model.dropout.residual"},
+    {"initializer_range", "model.initializer.stddev"},
+    {"tie_word_embeddings", "model.tied_embeddings"},
+};
 inline constexpr Row gptjRows[] = {
     {"vocab_size", "model.vocab_size", true},
     {"n_positions", "model.max_positions", true},

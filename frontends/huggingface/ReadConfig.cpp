@@ -461,6 +461,30 @@ Status ConfigReader::readBranches() {
   return okStatus();
 }
 
+/// Falcon 7B's layers have one key head and one norm, those of 40B as many of
+/// both as the config says.
+Status ConfigReader::readFalconHeads() {
+  if (!family.has(Trait::FalconHeads))
+    return okStatus();
+  Model &model = *loaded.spec.mutable_model();
+  HOCKET_ASSIGN_OR_RETURN(bool isNew, flag("new_decoder_architecture", false));
+  HOCKET_ASSIGN_OR_RETURN(bool sharesKeys, flag("multi_query", true));
+  if (!isNew && sharesKeys)
+    model.set_kv_heads(1);
+  else if (isNew && config.find("num_kv_heads"))
+    HOCKET_RETURN_IF_ERROR(assign("num_kv_heads", "model.kv_heads"));
+  const std::string key = "num_ln_in_parallel_attn";
+  const ConfigValue *norms = config.find(key);
+  bool hasTwo = norms ? norms->isNumber(2) : isNew;
+  if (norms && !norms->isNumber(1) && !(isNew && hasTwo))
+    return error(5, key,
+                 key + " is " + describe(*norms) + "; supported are 1" +
+                     (isNew ? " and 2" : ""));
+  model.set_branches(hasTwo ? Model::PARALLEL : Model::PARALLEL_ONE_NORM);
+  loaded.locations.set("model.branches", config.place(key));
+  return okStatus();
+}
+
 //===----------------------------------------------------------------------===//
 // What is not supported
 //===----------------------------------------------------------------------===//
@@ -492,6 +516,13 @@ Status ConfigReader::refuseUnsupported() {
       return error(5, only.key,
                    std::string(only.key) + " is " + describe(*found) +
                        "; only " + only.value + " is supported");
+  const ConfigValue *width = config.find("word_embed_proj_dim");
+  const ConfigValue *hidden = config.find("hidden_size");
+  if (width && hidden && describe(*width) != describe(*hidden))
+    return error(5, "word_embed_proj_dim",
+                 "word_embed_proj_dim is " + describe(*width) +
+                     "; only hidden_size (" + describe(*hidden) +
+                     ") is supported");
   const ConfigValue *jitter = config.find("router_jitter_noise");
   if (jitter && !jitter->isNumber(0))
     return error(5, "router_jitter_noise",
@@ -532,6 +563,7 @@ StatusOr<LoadedSpec> ConfigReader::read() {
   HOCKET_RETURN_IF_ERROR(readLayers());
   HOCKET_RETURN_IF_ERROR(readScales());
   HOCKET_RETURN_IF_ERROR(readBranches());
+  HOCKET_RETURN_IF_ERROR(readFalconHeads());
   HOCKET_RETURN_IF_ERROR(readEncoder());
   HOCKET_RETURN_IF_ERROR(readTwoStacks());
   return std::move(loaded);

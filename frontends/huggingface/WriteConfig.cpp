@@ -288,6 +288,17 @@ static ordered_json draftOf(const Family &family, const Model &model,
   }
   if (family.has(Trait::StateSpace))
     writeStateSpace(family, model, config);
+  if (family.has(Trait::FalconHeads)) {
+    bool hasTwo = model.branches() == Model::PARALLEL;
+    bool sharesAll = model.kv_heads() == 1,
+         sharesNone = model.kv_heads() == model.heads();
+    config["new_decoder_architecture"] = hasTwo || !(sharesAll || sharesNone);
+    config["multi_query"] = sharesAll;
+    config["num_kv_heads"] = model.kv_heads();
+    config["parallel_attn"] = true;
+    config["alibi"] = false;
+    config["num_ln_in_parallel_attn"] = hasTwo ? 2 : 1;
+  }
   if (family.has(Trait::RotaryDim))
     config["rotary_dim"] = spec::rotatedDim(model.rope(), model.head_dim());
   if (family.has(Trait::ScaleSwitch))

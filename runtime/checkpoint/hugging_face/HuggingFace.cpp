@@ -75,7 +75,8 @@ static Status produceRows(const HuggingFaceEntry &entry, uint64_t first,
                           const ByteSink &sink) {
   ElementType type = found.info->type;
   uint64_t bytes = elementBytes(type), rowBytes = entry.columns * bytes;
-  uint64_t end = first + std::min(count, entry.rows - first);
+  uint64_t all = entry.rows * std::max<uint64_t>(1, entry.experts);
+  uint64_t end = first + std::min(count, all - first);
   uint64_t most = std::max<uint64_t>(1, kImportBytes / rowBytes);
   if (uint64_t head = entry.pairedHead)
     most = std::max<uint64_t>(1, most / head) * head;
@@ -89,7 +90,8 @@ static Status produceRows(const HuggingFaceEntry &entry, uint64_t first,
     uint64_t rows = std::min(most, end - row);
     stored.resize(rows * rowBytes);
     if (!entry.transposed)
-      HOCKET_RETURN_IF_ERROR(reader.read(row * rowBytes, stored));
+      HOCKET_RETURN_IF_ERROR(
+          reader.read((entry.skipped + row) * rowBytes, stored));
     for (uint64_t r = 0; entry.transposed && r < rows; ++r)
       for (uint64_t c = 0; c < entry.columns; ++c)
         std::memcpy(&stored[r * rowBytes + c * bytes],
@@ -116,22 +118,43 @@ static bool isPassedOver(const std::string &name, const NameTable &table,
       [&](const char *ending) { return name.ends_with(ending); });
 }
 
-/// The parts of an entry that has the rows of each head together.
-static void addHeads(const HuggingFaceEntry &entry,
-                     const HuggingFaceFolder::Found &found,
-                     std::vector<CheckpointTensor> &tensors) {
-  uint64_t rows = entry.headRows, stride = rows * entry.parts.size();
-  for (size_t i = 0; i < entry.parts.size(); ++i) {
-    const TensorSpec &part = entry.parts[i];
+/// The parts of an entry that has the rows of each group together.
+static void addGroups(const HuggingFaceEntry &entry,
+                      const HuggingFaceFolder::Found &found,
+                      std::vector<CheckpointTensor> &tensors) {
+  uint64_t before = 0; // Rows of a group, of the parts before.
+  for (const TensorSpec &part : entry.parts) {
+    uint64_t rows = part.shape[0] / entry.groups;
     tensors.push_back({part, {}});
     for (uint64_t at = 0; at < part.shape[0]; at += rows) {
-      uint64_t first = at / rows * stride + i * rows;
+      uint64_t first = at / rows * (entry.rows / entry.groups) + before;
       ByteProducer bytes = [=](const ByteSink &sink) {
         return produceRows(entry, first, rows, found, sink);
       };
       tensors.back().slices.push_back(
           {entry.rowsOf(part, at, rows), std::move(bytes)});
     }
+    before += rows;
+  }
+}
+
+/// The parts of an entry of all experts, which has those of each together.
+static void addExperts(const HuggingFaceEntry &entry,
+                       const HuggingFaceFolder::Found &found,
+                       std::vector<CheckpointTensor> &tensors) {
+  uint64_t before = 0;
+  for (const TensorSpec &part : entry.parts) {
+    uint64_t rows = part.shape[1];
+    tensors.push_back({part, {}});
+    for (uint64_t e = 0; e < entry.experts; ++e) {
+      uint64_t first = e * entry.rows + before;
+      ByteProducer bytes = [=](const ByteSink &sink) {
+        return produceRows(entry, first, rows, found, sink);
+      };
+      tensors.back().slices.push_back(
+          {entry.boundsOf(part, e), std::move(bytes)});
+    }
+    before += rows;
   }
 }
 
@@ -151,8 +174,8 @@ StatusOr<std::vector<CheckpointTensor>> checkpoint::importHuggingFace(
     }
     HOCKET_RETURN_IF_ERROR(checkTheirs(folder, entry, found));
     used.insert(found.info->name);
-    if (entry.headRows > 0) {
-      addHeads(entry, found, tensors);
+    if (entry.groups > 0 || entry.experts > 0) {
+      (entry.experts > 0 ? addExperts : addGroups)(entry, found, tensors);
       continue;
     }
     uint64_t first = 0;

@@ -42,12 +42,17 @@ void HuggingFaceEntry::pair(std::span<uint8_t> heads, uint64_t rowBytes) const {
 static std::optional<HuggingFaceEntry>
 entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
         const std::map<std::string, TensorSpec> &weights) {
-  if (row.gated.value_or(model.gated) != model.gated)
+  auto isThere = [&](const char *name) {
+    return weights.contains(nameOfLayer(name, layer));
+  };
+  if (row.gated.value_or(model.gated) != model.gated ||
+      (row.beside && !isThere(row.beside)) ||
+      (row.inPlaceOf && isThere(row.inPlaceOf)))
     return std::nullopt;
   HuggingFaceEntry entry;
-  entry.headRows = row.byHead ? model.headDim : 0;
   entry.pairedHead = row.paired ? model.headDim : 0;
   entry.rotated = model.rotatedDim;
+  entry.skipped = row.skipped;
   entry.theirs = nameOfLayer(row.theirs, layer);
   entry.transposed = row.transposed;
   entry.depthwise = row.depthwise;
@@ -59,8 +64,10 @@ entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
     const TensorSpec &spec = found->second;
     if (spec.shape.size() == 3) { // A matrix for each expert.
       entry.parts.push_back(spec);
-      entry.rows = spec.shape[1];
+      entry.rows += spec.shape[1];
       entry.columns = spec.shape[2];
+      if (std::strstr(row.theirs, "{e}") == nullptr)
+        entry.experts = spec.shape[0];
       continue;
     }
     bool isTable = spec.key.name == "embedding.weight" ||
@@ -71,6 +78,8 @@ entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
     entry.vector = spec.shape.size() == 1;
     entry.columns = entry.vector ? 1 : spec.shape[1];
   }
+  if (row.byHead) // The last part is that of values.
+    entry.groups = entry.parts.back().shape[0] / model.headDim;
   return entry;
 }
 

@@ -29,13 +29,18 @@ struct HuggingFaceEntry {
   bool transposed = false;
   uint64_t rows = 0;      ///< Of all parts, without padding of a vocabulary.
   uint64_t columns = 1;   ///< Elements of a row.
+  uint64_t skipped = 0;   ///< Rows before them that are no part's.
   bool vector = false;    ///< Rank 1.
   bool depthwise = false; ///< Theirs is [rows, 1, columns].
   bool patches = false;   ///< Theirs is [rows, 3, p, p].
   /// Which expert's matrix it is, where the part has one for each.
   std::optional<uint64_t> expert;
-  /// So many rows of each part, then as many of the next; 0: all of them.
-  uint64_t headRows = 0;
+  /// How many have theirs in one tensor, [experts, rows, columns]; 0: it is no
+  /// tensor of experts, or each has its own.
+  uint64_t experts = 0;
+  /// Parts stand in so many groups of equally many rows, each of all parts; 0:
+  /// all of a part follows another.
+  uint64_t groups = 0;
   /// Rows of a head whose first `rotated` ones stand in pairs; 0: none do.
   uint64_t pairedHead = 0, rotated = 0;
 
@@ -52,6 +57,11 @@ struct HuggingFaceEntry {
     return bounds;
   }
 
+  /// Those of an expert in a part of a tensor that is theirs together.
+  SliceBounds boundsOf(const TensorSpec &part, uint64_t of) const {
+    return {{of, 0, 0}, {1, part.shape[1], part.shape[2]}};
+  }
+
   /// Of the part, which is all of it but for experts.
   SliceBounds boundsOf(const TensorSpec &part) const {
     if (!expert)
@@ -63,6 +73,8 @@ struct HuggingFaceEntry {
   std::vector<uint64_t> theirShape() const {
     if (vector)
       return {rows};
+    if (experts > 0)
+      return {experts, rows, columns};
     if (depthwise)
       return {rows, 1, columns};
     if (patches) {
@@ -72,7 +84,7 @@ struct HuggingFaceEntry {
       return {rows, 3, side, side};
     }
     return transposed ? std::vector<uint64_t>{columns, rows}
-                      : std::vector<uint64_t>{rows, columns};
+                      : std::vector<uint64_t>{skipped + rows, columns};
   }
 };
 

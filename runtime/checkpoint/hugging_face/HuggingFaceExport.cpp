@@ -61,7 +61,8 @@ public:
         each(elementBytes(type)) {}
 
   Status produce(const ByteSink &sink) const {
-    return entry.headRows > 0     ? produceHeads(sink)
+    return entry.groups > 0       ? produceGroups(sink)
+           : entry.experts > 0    ? produceExperts(sink)
            : entry.pairedHead > 0 ? producePairs(sink)
            : entry.transposed     ? produceColumns(sink)
                                   : produceRows(sink);
@@ -70,8 +71,10 @@ public:
 private:
   /// The parts one behind the other, without the rows that pad a vocabulary.
   Status produceRows(const ByteSink &sink) const;
-  /// The rows of each head of all parts.
-  Status produceHeads(const ByteSink &sink) const;
+  /// The rows of each group of all parts.
+  Status produceGroups(const ByteSink &sink) const;
+  /// The rows of each expert of all parts.
+  Status produceExperts(const ByteSink &sink) const;
   /// Heads whose halves become pairs.
   Status producePairs(const ByteSink &sink) const;
   Status giveSlice(const TensorSpec &part, const SliceBounds &bounds,
@@ -154,12 +157,20 @@ Status EntryReader::giveSlice(const TensorSpec &part, const SliceBounds &bounds,
   return okStatus();
 }
 
-Status EntryReader::produceHeads(const ByteSink &sink) const {
-  uint64_t rows = entry.headRows;
-  for (uint64_t at = 0; at < entry.parts.front().shape[0]; at += rows)
-    for (const TensorSpec &part : entry.parts)
+Status EntryReader::produceGroups(const ByteSink &sink) const {
+  for (uint64_t group = 0; group < entry.groups; ++group)
+    for (const TensorSpec &part : entry.parts) {
+      uint64_t rows = part.shape[0] / entry.groups;
       HOCKET_RETURN_IF_ERROR(
-          giveSlice(part, entry.rowsOf(part, at, rows), sink));
+          giveSlice(part, entry.rowsOf(part, group * rows, rows), sink));
+    }
+  return okStatus();
+}
+
+Status EntryReader::produceExperts(const ByteSink &sink) const {
+  for (uint64_t e = 0; e < entry.experts; ++e)
+    for (const TensorSpec &part : entry.parts)
+      HOCKET_RETURN_IF_ERROR(giveSlice(part, entry.boundsOf(part, e), sink));
   return okStatus();
 }
 
@@ -176,6 +187,9 @@ Status EntryReader::producePairs(const ByteSink &sink) const {
 }
 
 Status EntryReader::produceRows(const ByteSink &sink) const {
+  if (entry.skipped > 0)
+    HOCKET_RETURN_IF_ERROR(
+        give(std::vector<uint8_t>(entry.skipped * entry.columns * each), sink));
   uint64_t left = entry.rows;
   for (const TensorSpec &part : entry.parts) {
     SliceBounds bounds = entry.boundsOf(part);

@@ -156,6 +156,70 @@ static std::vector<NameRow> phiRows() {
 #undef HOCKET_LAYER
 }
 
+/// OPT's positions are counted from 2.
+static std::vector<NameRow> optRows() {
+#define HOCKET_LAYER(NAME) "model.decoder.layers.{i}." NAME
+  NameRow positions{"model.decoder.embed_positions.weight",
+                    {"position_embedding.weight"}};
+  positions.skipped = 2;
+  return {
+      {"model.decoder.embed_tokens.weight", {"embedding.weight"}},
+      positions,
+      HOCKET_BOTH(HOCKET_LAYER("self_attn_layer_norm"),
+                  "layers.{i}.attention_norm"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.q_proj"), "layers.{i}.attention.q"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.k_proj"), "layers.{i}.attention.k"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.v_proj"), "layers.{i}.attention.v"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attn.out_proj"), "layers.{i}.attention.o"),
+      HOCKET_BOTH(HOCKET_LAYER("final_layer_norm"), "layers.{i}.mlp_norm"),
+      HOCKET_BOTH(HOCKET_LAYER("fc1"), "layers.{i}.mlp.up"),
+      HOCKET_BOTH(HOCKET_LAYER("fc2"), "layers.{i}.mlp.down"),
+      HOCKET_BOTH("model.decoder.final_layer_norm", "final_norm"),
+      {"lm_head.weight", {"head.weight"}},
+  };
+#undef HOCKET_LAYER
+}
+
+/// Falcon's, whose layers have one norm or two.
+static std::vector<NameRow> falconRows() {
+#define HOCKET_LAYER(NAME) "transformer.h.{i}." NAME
+#define HOCKET_QKV(KIND)                                                       \
+  {HOCKET_LAYER("self_attention.query_key_value." KIND),                       \
+   {"layers.{i}.attention.q." KIND, "layers.{i}.attention.k." KIND,            \
+    "layers.{i}.attention.v." KIND},                                           \
+   false,                                                                      \
+   true}
+  std::vector<NameRow> rows = {
+      {"transformer.word_embeddings.weight", {"embedding.weight"}},
+      HOCKET_QKV("weight"),
+      HOCKET_QKV("bias"),
+      HOCKET_BOTH(HOCKET_LAYER("self_attention.dense"),
+                  "layers.{i}.attention.o"),
+      HOCKET_BOTH(HOCKET_LAYER("ln_mlp"), "layers.{i}.mlp_norm"),
+      HOCKET_BOTH(HOCKET_LAYER("mlp.dense_h_to_4h"), "layers.{i}.mlp.up"),
+      HOCKET_BOTH(HOCKET_LAYER("mlp.dense_4h_to_h"), "layers.{i}.mlp.down"),
+      HOCKET_BOTH("transformer.ln_f", "final_norm"),
+      {"lm_head.weight", {"head.weight"}},
+  };
+  const NameRow one[] = {
+      HOCKET_BOTH(HOCKET_LAYER("input_layernorm"), "layers.{i}.attention_norm"),
+  };
+  const NameRow two[] = {
+      HOCKET_BOTH(HOCKET_LAYER("ln_attn"), "layers.{i}.attention_norm"),
+  };
+  for (NameRow row : one) {
+    row.inPlaceOf = "layers.{i}.mlp_norm.weight";
+    rows.push_back(row);
+  }
+  for (NameRow row : two) {
+    row.beside = "layers.{i}.mlp_norm.weight";
+    rows.push_back(row);
+  }
+  return rows;
+#undef HOCKET_QKV
+#undef HOCKET_LAYER
+}
+
 /// T5's: an encoder's layers have two branches, a decoder's have three. The
 /// table of distances is in the first layer of each stack.
 static std::vector<NameRow> t5Rows() {
@@ -355,6 +419,8 @@ static std::vector<NameTable> allTables() {
        {".attention.bias", ".attention.masked_bias",
         ".attention.rotary_emb.inv_freq"}},
       {"phi", "", phiRows(), {".rotary_emb.inv_freq"}},
+      {"opt", "model.", optRows(), {}},
+      {"falcon", "", falconRows(), {".rotary_emb.inv_freq"}},
       {"bloom", "transformer.", bloomRows(), {}},
       {"mamba2", "", mamba2Rows(), {}},
       {"bamba", "", bambaRows(), {".rotary_emb.inv_freq"}},

@@ -31,8 +31,8 @@ struct NameRow {
   const char *theirs;
   std::vector<const char *> parts;
   bool transposed = false;
-  /// Not all of a part follows another, but the rows of each head: those of its
-  /// query, its key and its value, then those of the next head.
+  /// Not all of a part follows another, but the rows of each key head: those of
+  /// the queries that share it, its key and its value, then those of the next.
   bool byHead = false;
   /// Theirs has a dim of one between rows and columns: the channels that an
   /// output channel of a depthwise convolution reads.
@@ -45,6 +45,11 @@ struct NameRow {
   /// The rows of a head that rotate stand in pairs, each of which turns; in
   /// Hocket's, the first rows of all pairs stand before the second ones.
   bool paired = false;
+  /// So many rows stand before those of the parts, and nothing reads them. They
+  /// are written as zeros.
+  uint64_t skipped = 0;
+  /// Of layers alone that have this tensor, or that lack it.
+  const char *beside = nullptr, *inPlaceOf = nullptr;
 };
 
 struct NameTable {

@@ -235,6 +235,19 @@ static std::vector<NameRow> mixtralRows() {
 #undef HOCKET_EXPERT
 }
 
+/// All experts of a layer in one tensor, and of each its gate before the rest.
+static std::vector<NameRow> graniteExpertRows() {
+  return {
+      {"model.layers.{i}.block_sparse_moe.router.layer.weight",
+       {"layers.{i}.mlp.router.weight"}},
+      {"model.layers.{i}.block_sparse_moe.input_linear.weight",
+       {"layers.{i}.mlp.experts.gate.weight",
+        "layers.{i}.mlp.experts.up.weight"}},
+      {"model.layers.{i}.block_sparse_moe.output_linear.weight",
+       {"layers.{i}.mlp.experts.down.weight"}},
+  };
+}
+
 static std::vector<NameRow> qwenExpertRows() {
   return {
       {"model.layers.{i}.mlp.gate.weight", {"layers.{i}.mlp.router.weight"}},
@@ -294,6 +307,8 @@ std::vector<NameTable> checkpoint::llamaNameTables() {
       {"cohere", paired(with(llamaRows(), attentionBias))},
       {"cohere2", paired(with(llamaRows(), attentionBias))},
       {"arcee", with(llamaRows(), allBiases)},
+      {"granitemoe",
+       with(with(llamaRows(), attentionBias), graniteExpertRows())},
       {"granite", with(llamaRows(), allBiases)},
       {"nemotron", with(with(llamaRows(), allBiases), normBiasRows())},
       {"stablelm", with(with(llamaRows(), qkvBiasRows()), normBiasRows())},

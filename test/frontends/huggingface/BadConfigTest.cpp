@@ -146,6 +146,14 @@ const BadKey badKeys[] = {
      "H5: rope_scaling is of type \"yarn\"; supported for phi3 is default"},
     {"olmoe", "\"clip_qkv\": 8.0, \"num_experts\": 4",
      "H5: clip_qkv is 8; only null is supported"},
+    {"falcon", "\"alibi\": true", "H5: alibi is true; only false is supported"},
+    {"falcon", "\"parallel_attn\": false",
+     "H5: parallel_attn is false; only true is supported"},
+    {"falcon", "\"num_ln_in_parallel_attn\": 2",
+     "H5: num_ln_in_parallel_attn is 2; supported are 1"},
+    {"falcon",
+     "\"num_ln_in_parallel_attn\": 3, \"new_decoder_architecture\": true",
+     "H5: num_ln_in_parallel_attn is 3; supported are 1 and 2"},
     {"cohere", "\"use_qk_norm\": true",
      "H5: use_qk_norm is true; only false is supported"},
     {"olmo3", "\"rope_parameters\": {\"rope_theta\": 500000}",
@@ -296,6 +304,23 @@ const BadKey badKeys[] = {
      "H3: use_sliding_window is \"yes\"; write true or false"},
 };
 INSTANTIATE_TEST_SUITE_P(All, BadKeys, testing::ValuesIn(badKeys));
+
+TEST(BadConfig, OptsThatHaveMore) {
+  const std::string opt =
+      "{\"model_type\": \"opt\", \"vocab_size\": 5, "
+      "\"max_position_embeddings\": 4, \"hidden_size\": 8, "
+      "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, \"ffn_dim\": 8,\n";
+  EXPECT_EQ(messageOf(opt + "\"word_embed_proj_dim\": 8}"), "accepted");
+  EXPECT_EQ(messageOf(opt + "\"word_embed_proj_dim\": 4}"),
+            "config.json:2:1: H5: word_embed_proj_dim is 4; only hidden_size "
+            "(8) is supported");
+  EXPECT_EQ(messageOf(opt + "\"do_layer_norm_before\": false}"),
+            "config.json:2:1: H5: do_layer_norm_before is false; only true is "
+            "supported");
+  EXPECT_EQ(messageOf(opt + "\"layerdrop\": 0.5}"),
+            "config.json:2:1: H5: layerdrop is 0.5; only 0 is supported");
+  EXPECT_EQ(messageOf(opt + "\"layerdrop\": 0.0}"), "accepted");
+}
 
 TEST(BadConfig, WhatRotatesIsWithinAHead) {
   const std::string gptj =

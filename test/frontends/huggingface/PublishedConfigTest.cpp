@@ -584,6 +584,25 @@ const Published published[] = {
         true tied_embeddings: false)",
      6050882784},
     {R"({
+  "attention_bias": false, "attention_dropout": 0.1,
+  "attention_multiplier": 0.015625, "embedding_multiplier": 12.0,
+  "hidden_act": "silu", "hidden_size": 1024, "intermediate_size": 512,
+  "logits_scaling": 6.0, "max_position_embeddings": 4096,
+  "model_type": "granitemoe", "num_attention_heads": 16,
+  "num_experts_per_tok": 8, "num_hidden_layers": 24,
+  "num_key_value_heads": 8, "num_local_experts": 32,
+  "residual_multiplier": 0.22, "rms_norm_eps": 1e-06,
+  "rope_scaling": null, "rope_theta": 10000, "tie_word_embeddings": true,
+  "vocab_size": 49155
+})",
+     R"(layers: 24 hidden: 1024 heads: 16 kv_heads: 8 ffn: 512 vocab_size:
+        49155 max_positions: 4096 norm: RMS_NORM norm_eps: 1e-6
+        activation: SWIGLU position: ROTARY bias: false
+        attention_scale: 0.015625 embedding_scale: 12 residual_scale:
+        0.22 logit_scale: 0.16666666666666666 dropout { attention: 0.1
+        } moe { experts: 32 top_k: 8 })",
+     1334628352},
+    {R"({
   "architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1,
   "gradient_checkpointing": false, "hidden_act": "gelu",
   "hidden_dropout_prob": 0.1, "hidden_size": 768, "initializer_range": 0.02,

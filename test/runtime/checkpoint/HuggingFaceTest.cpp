@@ -30,7 +30,7 @@ static Heads headsOf(const std::string &family) {
   static const std::map<std::string, Heads> families = {
       {"ernie4_5", {4, 4}}, {"helium", {4, 4}}, {"glm", {8, 4}},
       {"glm4", {8, 4}},     {"cohere", {4, 4}}, {"cohere2", {4, 4}},
-      {"gptj", {4, 4}}};
+      {"gptj", {4, 4}},     {"falcon", {1, 1}}};
   auto found = families.find(family);
   return found == families.end() ? Heads() : found->second;
 }
@@ -150,13 +150,15 @@ class OtherModelsTest : public HuggingFaceTest {};
 } // namespace
 
 TEST_P(OtherModelsTest, GoInAndOut) {
-  weights = weightsOf("t5_gated");
-  expectImported("t5_gated");
+  const std::string other = family == "t5" ? "t5_gated" : "falcon_one_norm";
+  weights = weightsOf(other);
+  expectImported(other);
   std::filesystem::remove_all(folder / "c");
-  expectExportedAgain("t5_gated");
+  expectExportedAgain(other);
 }
 
-INSTANTIATE_TEST_SUITE_P(T5, OtherModelsTest, ::testing::Values("t5"));
+INSTANTIATE_TEST_SUITE_P(All, OtherModelsTest,
+                         ::testing::Values("t5", "falcon"));
 
 // A model in several files is the same model.
 TEST_P(HuggingFaceTest, ImportsSeveralFiles) {

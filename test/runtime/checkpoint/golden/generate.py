@@ -171,6 +171,21 @@ FAMILIES = {
     "gptj": transformers.GPTJConfig(
         vocab_size=5, n_positions=3, n_embd=4, n_layer=2, n_head=1, n_inner=6, rotary_dim=4,
     ),
+    "granitemoe": transformers.GraniteMoeConfig(
+        **SIZES, num_local_experts=3, num_experts_per_tok=2, tie_word_embeddings=False,
+    ),
+    "opt": transformers.OPTConfig(
+        vocab_size=5, hidden_size=4, num_hidden_layers=2, ffn_dim=6, num_attention_heads=2,
+        max_position_embeddings=3, pad_token_id=None,
+    ),
+    "falcon": transformers.FalconConfig(
+        vocab_size=5, hidden_size=4, num_hidden_layers=2, num_attention_heads=4, num_kv_heads=2,
+        ffn_hidden_size=6, new_decoder_architecture=True, bias=True,
+    ),
+    "falcon_one_norm": transformers.FalconConfig(
+        vocab_size=5, hidden_size=4, num_hidden_layers=2, num_attention_heads=2,
+        ffn_hidden_size=6, tie_word_embeddings=False,
+    ),
     "mamba2": transformers.Mamba2Config(
         vocab_size=5, hidden_size=4, num_hidden_layers=2, num_heads=4, head_dim=2,
         state_size=3, n_groups=2, conv_kernel=2, use_bias=True,
@@ -286,6 +301,13 @@ def canonical_llama(w, config):
             number, rest = after.split(".", 1)
             stack = experts.setdefault(f"{before}.experts.{rest}", {})
             stack[int(number)] = tensor
+        elif "router.layer" in theirs:
+            out[name.replace("router.layer", "router")] = tensor
+        elif "input_linear" in theirs:  # of each expert, its gate first
+            for part, piece in zip(("gate", "up"), tensor.chunk(2, dim=1)):
+                out[name.replace("input_linear", f"experts.{part}")] = piece
+        elif "output_linear" in theirs:
+            out[name.replace("output_linear", "experts.down")] = tensor
         elif "qkv_proj" in theirs:  # all queries, then keys, then values
             rows = config.hidden_size // config.num_attention_heads
             each = [config.num_attention_heads * rows] + [config.num_key_value_heads * rows] * 2
@@ -335,6 +357,24 @@ def in_halves(out, head, rotated):
     return out
 
 
+def canonical_opt(w, config):
+    names = [
+        ("model.decoder.embed_tokens", "embedding"),
+        ("model.decoder.embed_positions", "position_embedding"),
+        ("model.decoder.final_layer_norm", "final_norm"), ("model.decoder.", ""),
+        ("self_attn_layer_norm", "attention_norm"), ("final_layer_norm", "mlp_norm"),
+        ("self_attn.", "attention."), ("out_proj", "o"), ("_proj.", "."), ("fc1", "mlp.up"),
+        ("fc2", "mlp.down"),
+    ]
+    out = {}
+    for theirs, tensor in w.items():
+        name = theirs
+        for a, b in names:
+            name = name.replace(a, b)
+        out[name] = tensor[2:] if "embed_positions" in theirs else tensor
+    return out
+
+
 def canonical_gptj(w, config):
     names = [
         ("transformer.wte", "embedding"), ("transformer.ln_f", "final_norm"),
@@ -351,7 +391,7 @@ def canonical_gptj(w, config):
 
 
 def canonical_gpt_neox(w, config):
-    """BLOOM's, too."""
+    """BLOOM's and Falcon's, too."""
     names = [
         ("gpt_neox.embed_in", "embedding"), ("gpt_neox.final_layer_norm", "final_norm"),
         ("gpt_neox.layers.", "layers."), ("embed_out", "head"),
@@ -360,19 +400,25 @@ def canonical_gpt_neox(w, config):
         ("transformer.h.", "layers."), ("self_attention.", "attention."),
         ("input_layernorm", "attention_norm"), ("post_attention_layernorm", "mlp_norm"),
         ("attention.dense", "attention.o"), ("dense_h_to_4h", "up"),
-        ("dense_4h_to_h", "down"),
+        ("dense_4h_to_h", "down"), ("ln_attn", "attention_norm"), ("ln_mlp", "mlp_norm"),
+        ("lm_head", "head"),
     ]
     out, heads = {}, config.num_attention_heads
+    size = config.hidden_size // heads
+    keys = heads
+    if config.model_type == "falcon":
+        keys = config.num_kv_heads if config.new_decoder_architecture else 1
     for name, tensor in w.items():
         for a, b in names:
             name = name.replace(a, b)
         if "query_key_value" not in name:
             out[name] = tensor
             continue
-        # [heads, 3, head dim, ...], as its attention views it
-        each = tensor.view(heads, 3, -1, *tensor.shape[1:])
-        for k, part in enumerate("qkv"):
-            out[name.replace("query_key_value", part)] = each[:, k].flatten(0, 1)
+        # [key heads, queries of each and two, head dim, ...], as its attention views it
+        each = tensor.view(keys, heads // keys + 2, size, *tensor.shape[1:])
+        for part, piece in zip("qkv", (each[:, :-2], each[:, -2], each[:, -1])):
+            last = 2 if part == "q" else 1
+            out[name.replace("query_key_value", part)] = piece.flatten(0, last)
     return out
 
 
@@ -507,6 +553,8 @@ def models(chosen):
             model = transformers.AutoModelForCausalLM.from_config(config)
         for p in model.parameters():  # norms and biases are not constant then
             torch.nn.init.normal_(p)
+        if family == "opt":  # The rows of no position.
+            model.model.decoder.embed_positions.weight.data[:2] = 0
         shutil.rmtree(family, ignore_errors=True)
         model.save_pretrained(family)
         for extra in os.listdir(family):
@@ -516,7 +564,8 @@ def models(chosen):
         make = {
             "gpt2": canonical_gpt2, "bert": canonical_bert,
             "gpt_neox": canonical_gpt_neox, "bloom": canonical_gpt_neox,
-            "phi": canonical_phi, "gptj": canonical_gptj, "t5": canonical_t5, "t5_gated": canonical_t5,
+            "falcon": canonical_gpt_neox, "falcon_one_norm": canonical_gpt_neox,
+            "phi": canonical_phi, "gptj": canonical_gptj, "opt": canonical_opt, "t5": canonical_t5, "t5_gated": canonical_t5,
             "mamba2": canonical_states, "bamba": canonical_states,
             "nemotron_h": canonical_states, "llava": canonical_llava,
         }.get(family, canonical_llama)
