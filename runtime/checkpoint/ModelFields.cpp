@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <utility>
 
 using namespace hocket;
 using namespace hocket::checkpoint;
