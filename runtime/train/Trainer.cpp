@@ -160,10 +160,10 @@ Status Trainer::checkNumbers(const StepRecord &record) {
       formatText("step %llu: ", (unsigned long long)record.step);
   if (!std::isfinite(record.loss))
     return failedPrecondition(
-        place +
-        formatText("the loss is %f; nothing is saved. Lower the learning rate, "
-                   "clip gradients, or look at the data of this step",
-                   record.loss) +
+        place + "the loss is " +
+        (std::isnan(record.loss) ? "not a number" : "infinite") +
+        "; nothing is saved. Lower the learning rate, clip gradients, or look "
+        "at the data of this step" +
         (record.lossScale ? "; fp16 overflows beyond 65504, bf16 does not "
                             "(training.precision: BF16)"
                           : ""));
