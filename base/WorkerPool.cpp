@@ -74,22 +74,58 @@ WorkerPool::~WorkerPool() {
     thread.join();
 }
 
+/// Enters the open fork, unless it is closed or was entered before. `seen` is
+/// then the number of that fork.
+bool WorkerPool::enter(uint32_t &seen) {
+  uint64_t at = gate.load(std::memory_order_acquire);
+  while (!(at & closed) && uint32_t(at >> 32) != seen)
+    if (gate.compare_exchange_weak(at, at + 1, std::memory_order_acq_rel,
+                                   std::memory_order_acquire)) {
+      seen = uint32_t(at >> 32);
+      return true;
+    }
+  seen = uint32_t(at >> 32);
+  return false;
+}
+
+void WorkerPool::leave() {
+  // Read before the caller may go on.
+  bool isForAll = currentWait == Wait::ForAll;
+  if (isForAll && remaining.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    remaining.notify_all();
+  uint64_t left = gate.fetch_sub(1, std::memory_order_acq_rel) - 1;
+  if ((left & closed) && !(left & inside))
+    gate.notify_all();
+}
+
 void WorkerPool::serve(unsigned worker) {
   activePool = this;
   uint32_t seen = 0;
   while (true) {
     awaitChange(generation, seen);
-    // A fork begins only after the last one has ended: one step at a time.
-    ++seen;
     if (stopping.load(std::memory_order_relaxed))
       return;
+    if (!enter(seen))
+      continue; // It was done before this thread was given a core.
     currentTask(currentContext, worker);
-    if (remaining.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      remaining.notify_all();
+    leave();
   }
 }
 
-void WorkerPool::fork(Task task, void *context) {
+/// The gate is closed.
+void WorkerPool::awaitNobodyInside() {
+  auto deadline = std::chrono::steady_clock::now() + spinTime;
+  for (unsigned polls = 0;; ++polls) {
+    uint64_t at = gate.load(std::memory_order_acquire);
+    if (!(at & inside))
+      return;
+    relax();
+    if (polls % 64 == 63 && std::chrono::steady_clock::now() > deadline)
+      gate.wait(at, std::memory_order_acquire);
+  }
+}
+
+void WorkerPool::fork(Task task, void *context, Wait wait) {
   if (activePool == this || workerCount == 1) {
     for (unsigned worker = 0; worker < workerCount; ++worker)
       task(context, worker);
@@ -99,12 +135,21 @@ void WorkerPool::fork(Task task, void *context) {
   const WorkerPool *outer = std::exchange(activePool, this);
   currentTask = task;
   currentContext = context;
-  remaining.store(workerCount - 1, std::memory_order_relaxed);
-  generation.fetch_add(1, std::memory_order_release);
+  currentWait = wait;
+  if (wait == Wait::ForAll)
+    remaining.store(workerCount - 1, std::memory_order_relaxed);
+  // Open before workers are woken: who finds it closed would not come again.
+  uint32_t number = generation.load(std::memory_order_relaxed) + 1;
+  gate.store(uint64_t(number) << 32, std::memory_order_release);
+  generation.store(number, std::memory_order_release);
   generation.notify_all();
   task(context, 0);
-  for (uint32_t left; (left = remaining.load(std::memory_order_acquire)) != 0;)
-    awaitChange(remaining, left);
+  if (wait == Wait::ForAll)
+    for (uint32_t left;
+         (left = remaining.load(std::memory_order_acquire)) != 0;)
+      awaitChange(remaining, left);
+  if (gate.fetch_or(closed, std::memory_order_acq_rel) & inside)
+    awaitNobodyInside();
   activePool = outer;
 }
 

@@ -47,10 +47,15 @@ public:
   /// another thread uses the pool, is correct too: the first runs all workers'
   /// shares in turn on the calling thread, the second waits.
   template <typename Work> void onEachWorker(Work &&work) {
-    using Callable = std::remove_reference_t<Work>;
-    fork([](void *context,
-            unsigned worker) { (*static_cast<Callable *>(context))(worker); },
-         const_cast<void *>(static_cast<const void *>(&work)));
+    forkWork(work, Wait::ForAll);
+  }
+
+  /// Calls work(worker) on the caller, and once on every other worker that
+  /// comes before the caller has done its share; returns when all who came are
+  /// done. For work that takes its parts from a common list: on a busy machine
+  /// a thread may be given no core before the others have done everything.
+  template <typename Work> void onFreeWorkers(Work &&work) {
+    forkWork(work, Wait::ForThoseInside);
   }
 
   /// Calls body(begin, end, worker) for ranges that partition [0, tasks), each
@@ -66,7 +71,7 @@ public:
       return;
     }
     std::atomic<int64_t> next{0};
-    onEachWorker([&](unsigned worker) {
+    onFreeWorkers([&](unsigned worker) {
       int64_t begin;
       while ((begin = next.fetch_add(chunk, std::memory_order_relaxed)) < tasks)
         body(begin, begin + chunk < tasks ? begin + chunk : tasks, worker);
@@ -85,8 +90,18 @@ public:
 private:
   using Task = void (*)(void *context, unsigned worker);
 
-  void fork(Task task, void *context);
+  enum class Wait { ForAll, ForThoseInside };
+
+  template <typename Work> void forkWork(Work &work, Wait wait) {
+    fork([](void *context,
+            unsigned worker) { (*static_cast<Work *>(context))(worker); },
+         const_cast<void *>(static_cast<const void *>(&work)), wait);
+  }
+  void fork(Task task, void *context, Wait wait);
   void serve(unsigned worker);
+  bool enter(uint32_t &seen);
+  void leave();
+  void awaitNobodyInside();
   int64_t chunkSize(int64_t tasks, int64_t grain) const;
 
   /// Anonymous memory that the kernel hands out when it is first written.
@@ -101,11 +116,18 @@ private:
 
   const unsigned workerCount;
   std::mutex callers;
+  /// Of the current fork; they stay while a worker is inside.
   Task currentTask = nullptr;
   void *currentContext = nullptr;
+  Wait currentWait = Wait::ForAll;
   /// Counts forks; workers wait for it to change.
   alignas(64) std::atomic<uint32_t> generation{0};
-  /// Workers that have not finished the current fork.
+  /// The number of the fork that was opened last, whether it is closed, and how
+  /// many workers are inside it, from the highest bits to the lowest.
+  alignas(64) std::atomic<uint64_t> gate{closed};
+  static constexpr uint64_t closed = uint64_t(1) << 31;
+  static constexpr uint64_t inside = closed - 1;
+  /// Workers that have not finished the current fork, if it is for all.
   alignas(64) std::atomic<uint32_t> remaining{0};
   std::atomic<bool> stopping{false};
   std::vector<Mapping> scratchMemory;

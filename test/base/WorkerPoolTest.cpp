@@ -11,6 +11,9 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 
 using namespace hocket;
 
@@ -51,6 +54,69 @@ TEST(WorkerPool, SurvivesPausesOfEveryLength) {
     if (round % 3 == 1)
       std::this_thread::sleep_for(std::chrono::microseconds(round));
   }
+}
+
+// Workers that hold a range are waited for, those that come late are not, and
+// a call's frame is left only when nobody is in it.
+TEST(WorkerPool, WhoeverIsFreeTakesWork) {
+  WorkerPool pool(4);
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<int> touched(16);
+    std::atomic<int> next{0}, inside{0};
+    pool.onFreeWorkers([&](unsigned worker) {
+      ++inside;
+      for (int task; (task = next++) < 16;) {
+        ++touched[size_t(task)];
+        if (worker != 0 && round % 500 == 7)
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      --inside;
+    });
+    ASSERT_EQ(inside.load(), 0);
+    ASSERT_EQ(touched, std::vector<int>(16, 1));
+    if (round % 100 == 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(round));
+    if (round % 7 == 0) {
+      std::atomic<int> runs{0};
+      pool.onEachWorker([&](unsigned) { ++runs; });
+      ASSERT_EQ(runs.load(), 4);
+    }
+  }
+}
+
+std::atomic<bool> isStopped{false}, mayGoOn{false};
+
+/// Keeps the thread that gets the signal, as a busy machine may.
+void stopHere(int) {
+  isStopped = true;
+  while (!mayGoOn)
+    sched_yield();
+}
+
+TEST(WorkerPool, NobodyWaitsForAWorkerThatDoesNotCome) {
+  WorkerPool pool(2);
+  pthread_t thread{};
+  pool.onEachWorker([&](unsigned worker) {
+    if (worker == 1)
+      thread = pthread_self();
+  });
+  struct sigaction stop = {}, before = {};
+  stop.sa_handler = stopHere;
+  ASSERT_EQ(sigaction(SIGUSR1, &stop, &before), 0);
+  ASSERT_EQ(pthread_kill(thread, SIGUSR1), 0);
+  while (!isStopped)
+    sched_yield();
+  int64_t sum = 0;
+  pool.parallelFor(100, 1, [&](int64_t begin, int64_t end, unsigned worker) {
+    EXPECT_EQ(worker, 0u);
+    sum += end - begin;
+  });
+  EXPECT_EQ(sum, 100);
+  mayGoOn = true;
+  std::vector<int> runs(2);
+  pool.onEachWorker([&](unsigned worker) { ++runs[worker]; });
+  EXPECT_EQ(runs, std::vector<int>(2, 1));
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST(WorkerPool, NestedForksRunInline) {

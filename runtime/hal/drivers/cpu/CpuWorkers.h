@@ -28,7 +28,7 @@ public:
       return;
     }
     alignas(64) std::atomic<int64_t> next{0};
-    pool.onEachWorker([&](unsigned worker) {
+    pool.onFreeWorkers([&](unsigned worker) {
       int64_t task;
       while ((task = next.fetch_add(1, std::memory_order_relaxed)) < tasks)
         fn(task, int(worker));
