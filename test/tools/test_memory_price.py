@@ -86,6 +86,7 @@ LARGE = [
     ("llama-3-8b", "dp=2,tp=2,pp=2,mbs=1,zero=2,v=2,schedule=zb-v", 8),
     ("llama-3-8b", "pp=4,dp=4,mbs=1,schedule=zb-h1,recompute=full", 16),
     ("llama-3-8b", "pp=4,dp=4,mbs=1,zero=3,schedule=zb-h1,recompute=selective", 16),
+    ("llama-3-8b", "pp=2,tp=4,sp=1,mbs=2,schedule=zb-h1,recompute=full", 8),
     ("gemma-3-1b", "pp=2,dp=4,mbs=2,recompute=selective,v=2,loss_chunks=4", 8),
     ("gemma-3-1b", "pp=2,dp=4,mbs=2,recompute=full,v=2,loss_chunks=4", 8),
     ("mixtral-8x7b", "dp=64,mbs=1,zero=1,ep=2", 64),

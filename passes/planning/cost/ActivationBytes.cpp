@@ -425,7 +425,7 @@ ActivationBytes::ofWeightGradients(std::span<const int64_t> layers) const {
                });
   // What the backward pass made again lives as long.
   if (plan.recompute == Recompute::Full)
-    sum += double(weightInputs(layers));
+    sum += double(weightInputs(layers)) + gatheredAgain(layers);
   // W puts rows in order for itself.
   bool ordersAgain = plan.recompute == Recompute::Selective &&
                      again.has(RecomputeModule::Pointwise);
@@ -434,6 +434,18 @@ ActivationBytes::ofWeightGradients(std::span<const int64_t> layers) const {
   });
   return std::llround(sum - ordered) + ofInputsAgain(layers) -
          ofPlacesLent(layers);
+}
+
+/// Of norms that the backward pass makes again, what tensor ranks gather for
+/// the GEMMs behind them, beside their own rows: B leaves all to W.
+double ActivationBytes::gatheredAgain(std::span<const int64_t> layers) const {
+  if (!compiled)
+    return 0;
+  return element * sumOf(layers, [&](const LayerKind &kind) {
+           double norms = kind.experts ? normsOf(kind) - 1 : normsOf(kind);
+           return step.shareOf(kind) * norms * (tokens - whole) *
+                  double(model.hidden);
+         });
 }
 
 double ActivationBytes::weightGradientsOf(const LayerKind &kind) const {

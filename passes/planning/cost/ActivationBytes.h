@@ -119,6 +119,7 @@ private:
   /// Elements of one layer.
   double weightInputsOf(const LayerKind &kind) const;
   double weightGradientsOf(const LayerKind &kind) const;
+  double gatheredAgain(std::span<const int64_t> layers) const;
   /// `of(bytes, layer)` for each layer of the encoder inside one of `kind`,
   /// with the bytes of its own sequence.
   template <typename Of>
