@@ -8,6 +8,7 @@
 #include "runtime/data/samples/BlendedDataset.h"
 #include "test/runtime/data/TokenFiles.h"
 
+#include <cstring>
 #include <gmock/gmock.h>
 #include <mutex>
 #include <thread>
