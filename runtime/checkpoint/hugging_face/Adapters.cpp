@@ -81,7 +81,8 @@ static std::string adapterOf(const AdapterModule &module, uint64_t layer,
   return withoutWeight(weightOf(module.target, layer)) + std::string(suffix);
 }
 
-/// The module of each target. InvalidArgument where the family joins it.
+/// The module of each target. InvalidArgument where the family joins it, or has
+/// its rows in another order.
 static StatusOr<std::vector<AdapterModule>> modulesOf(const NameTable &table,
                                                       const LoraDims &lora) {
   std::vector<AdapterModule> all = adapterModulesOf(table), found;
@@ -90,9 +91,10 @@ static StatusOr<std::vector<AdapterModule>> modulesOf(const NameTable &table,
     if (at == all.end())
       return invalidArgument(std::string("the family ") + table.family +
                              " joins " + target +
-                             " with others in one module or parameter, so that "
-                             "an adapter of it alone cannot be written; merge "
-                             "it: --format huggingface");
+                             " with others in one module or parameter, or has "
+                             "its rows in another order, so that an adapter of "
+                             "it alone cannot be written; merge it: --format "
+                             "huggingface");
     found.push_back(*at);
   }
   return found;
