@@ -50,7 +50,7 @@ enum class Trait {
   WindowSwitch,    ///< which `use_sliding_window` turns on.
   WindowPattern,   ///< Without `layer_types` every sixth layer has none,
   AlternateWindow, ///< or every second,
-  FourthFull,      ///< or every fourth; windows have 4096 tokens by default.
+  FourthFull,      ///< or every fourth (windowsByPattern()).
   FullNope,        ///< If any layer has a window, only those rotate that do,
   WindowRope,      ///< and if none has, none.
   LocalRope,       ///< Layers with a window have a rope of their own.
@@ -99,6 +99,12 @@ struct Family {
   }
   bool has(Trait trait) const {
     return std::find(traits.begin(), traits.end(), trait) != traits.end();
+  }
+  /// Whether a pattern says which layers have a window, which is of 4096 tokens
+  /// where the config does not say; null is none.
+  bool windowsByPattern() const {
+    return has(Trait::WindowPattern) || has(Trait::AlternateWindow) ||
+           has(Trait::FourthFull);
   }
 };
 

@@ -54,7 +54,9 @@ Status ConfigReader::readWindows() {
   }
   const ConfigValue *found = config.find("sliding_window");
   bool fourth = family.has(Trait::FourthFull);
-  bool isUsual = fourth && !found && !config.isNull("sliding_window");
+  bool alternates = family.has(Trait::AlternateWindow);
+  bool everySo = family.windowsByPattern();
+  bool isUsual = everySo && !found && !config.isNull("sliding_window");
   if (!used || (!found && !isUsual))
     return okStatus();
   if (found && !std::holds_alternative<int64_t>(found->value))
@@ -62,8 +64,6 @@ Status ConfigReader::readWindows() {
   window = found ? std::get<int64_t>(found->value) : 4096;
   if (config.find("layer_types"))
     return okStatus();
-  bool alternates = family.has(Trait::AlternateWindow);
-  bool everySo = alternates || fourth || family.has(Trait::WindowPattern);
   const char *key = alternates ? "sliding_window"
                     : everySo  ? "sliding_window_pattern"
                                : "max_window_layers";

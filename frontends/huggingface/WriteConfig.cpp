@@ -173,7 +173,7 @@ static void writeLayers(const Family &family, const Model &model,
                        [](const spec::ListedLayer &l) { return l.windowed; }) -
           layers.begin();
   }
-  if (family.has(Trait::FourthFull) && window == 0)
+  if (window == 0 && family.windowsByPattern())
     config["sliding_window"] = nullptr;
   if (family.has(Trait::MixedWindows))
     config["layer_types"] = types;

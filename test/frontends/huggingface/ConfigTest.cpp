@@ -67,6 +67,27 @@ TEST(Config, AWindowInEveryLayer) {
   EXPECT_EQ(*family, "qwen2");
 }
 
+/// As transformers' Gemma2Config and Gemma3TextConfig have it.
+TEST(Config, WindowsByPatternHaveAUsualWidth) {
+  for (const char *family : {"gemma2", "gemma3_text"}) {
+    auto windowsOf = [&](const std::string &more) {
+      return read("{\"model_type\": \"" + std::string(family) + R"(",
+        "vocab_size": 64, "max_position_embeddings": 64, "hidden_size": 16,
+        "num_hidden_layers": 6, "num_attention_heads": 2, "head_dim": 8,
+        "num_key_value_heads": 1, "intermediate_size": 32)" +
+                  more + "}")
+          .spec.model();
+    };
+    spec::Model usual = windowsOf("");
+    ASSERT_EQ(usual.layer_kinds_size(), 2) << family;
+    EXPECT_EQ(usual.layer_kinds(0).sliding_window(), 4096) << family;
+    EXPECT_EQ(
+        windowsOf(", \"sliding_window\": 8").layer_kinds(0).sliding_window(),
+        8);
+    EXPECT_EQ(windowsOf(", \"sliding_window\": null").layer_kinds_size(), 0);
+  }
+}
+
 TEST(Config, DenseLayersBeforeTheExperts) {
   Model model = read(smallConfig("qwen3_moe", ", \"num_key_value_heads\": 1, "
                                               "\"num_local_experts\": 4, "
