@@ -253,8 +253,9 @@ class WrongInputsTest(unittest.TestCase):
                          os.fsdecode(b"a\xff"))  # fmt: skip
             self.refused("--stop wants at least one character", *command, "a", "--stop", "")
         for url in ("https://127.0.0.1:1", "http://127.0.0.1:99999", "http://:80",
-                    "http://127.0.0.1:0", "http://127.0.0.1:1/x", ""):  # fmt: skip
+                    "http://127.0.0.1:0", "http://127.0.0.1:1/x"):  # fmt: skip
             self.refused("is no address of a server", "ask", url, "--prompt", "a")
+        self.refused("URL wants a value, not ''", "ask", "", "--prompt", "a")
         for option in ("--host", "--model-name"):
             self.refused(f"{option} wants at least one character", "serve", "--load", "run",
                          "--tokenizer", "byte", option, "")  # fmt: skip
