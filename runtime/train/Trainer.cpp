@@ -40,7 +40,8 @@ Trainer::Trainer(Executor &executor,
       countsItsLabels(
           masksLabels(executor.program()) &&
           MicrobatchRows::isFirst(executor.program(), executor.rank())),
-      documents(documentMarksOf(executor.program())) {}
+      documents(documentMarksOf(executor.program())),
+      savedStep(this->options.savedStep) {}
 
 Status Trainer::run(TrainerPosition start) {
   Status status = trainFrom(start);

@@ -36,6 +36,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace hocket {
@@ -60,6 +61,9 @@ struct TrainerOptions {
   /// Called by rank 0 when the checkpoint of a step is complete and the latest.
   /// That it fails is said, and ends nothing.
   std::function<Status(uint64_t step)> saved = nullptr;
+  /// The step that saveDir holds and the run goes on from: it is not written
+  /// again.
+  std::optional<uint64_t> savedStep = std::nullopt;
 };
 
 class Trainer {
@@ -135,7 +139,7 @@ private:
   StepSignals signals;               ///< Of any rank, after the last step.
   Status nextData;                   ///< Whether this rank has the next step's.
   Status validData;                  ///< Not ok: validation has ended.
-  uint64_t savedStep = ~uint64_t(0); ///< Of the last checkpoint written.
+  std::optional<uint64_t> savedStep; ///< Of the last checkpoint written.
   std::chrono::steady_clock::time_point shownAt; ///< The progress.
   bool hasSaidRerun = false, expectsRerun = false;
   /// The least load for which a rank had no room.

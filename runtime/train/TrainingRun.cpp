@@ -24,6 +24,7 @@
 #include "runtime/train/step/TokenCheck.h"
 #include "runtime/train/values/RunCheckpoint.h"
 
+#include <filesystem>
 #include <utility>
 
 using namespace hocket;
@@ -70,11 +71,14 @@ private:
       trainerOptions.saved = [this](uint64_t step) {
         return folder->saved(step);
       };
+    if (goesOnInItsFolder())
+      trainerOptions.savedStep = start.step;
     Trainer trainer(*executor, train, valid, log, trainerOptions);
     if (options.profile)
       executor->startProfile();
     std::unique_ptr<StepTrace> trace;
     if (!options.traceFile.empty()) {
+      HOCKET_RETURN_IF_ERROR(checkTraceSteps());
       HOCKET_ASSIGN_OR_RETURN(trace,
                               StepTrace::create(*executor, options.traceSteps));
     }
@@ -118,6 +122,26 @@ private:
     if (start.step > 0 || options.resume)
       return LogUse::Continue;
     return options.overwrite ? LogUse::Overwrite : LogUse::New;
+  }
+
+  /// Whether what is loaded is the run that --save holds.
+  bool goesOnInItsFolder() const {
+    if (options.saveDir.empty() || loadDir.empty() || finetunes)
+      return false;
+    std::error_code error;
+    return std::filesystem::equivalent(loadDir, options.saveDir, error) ||
+           loadDir == checkpoint::iterationFolder(options.saveDir, start.step);
+  }
+
+  Status checkTraceSteps() const {
+    const StepWindow &window = options.traceSteps;
+    if (start.step >= steps ||
+        (window.first <= steps && window.last > start.step))
+      return okStatus();
+    return invalidArgument(formatText(
+        "--trace-steps names none of the steps that are run, which "
+        "are %llu to %llu",
+        (unsigned long long)start.step + 1, (unsigned long long)steps));
   }
 
   Status checkLogs() const {

@@ -279,6 +279,9 @@ class ReportsTest(unittest.TestCase):
         for bad in ("0", "3:2", "x", "2:3:4", "-1"):
             self.refused("--trace-steps", "train", self.eight, "--data", self.token_file(),
                          "--trace", out, f"--trace-steps={bad}")  # fmt: skip
+        self.refused("none of the steps that are run, which are 1 to 3", "train", self.eight,
+                     "--data", self.token_file(), "--trace", out, "--trace-steps", "5:9",
+                     "--steps", 3)  # fmt: skip
         self.refused("--trace", "train", self.eight, "--trace-steps", "1")
         self.assertFalse(out.exists())
 

@@ -344,11 +344,16 @@ TEST_F(RuntimeCommands, SaysBeforeTheFirstStepWhatWillSurprise) {
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_THAT(outcome.text, Not(HasSubstr("learning rate 0")));
   EXPECT_THAT(outcome.text, Not(HasSubstr("will be kept")));
-  outcome = hocketRuntime(train + " --steps 4 --load " + save);
+  outcome =
+      hocketRuntime(train + " --steps 4 --load " + save + " --save " + save);
   EXPECT_THAT(outcome.text,
               HasSubstr("nothing to train: 4 steps in all were asked for; "
                         "further ones would train at learning rate 0, the end "
                         "of its decay. "));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("saved step")));
+  outcome = hocketRuntime(train + " --steps 4 --load " + save + " --save " +
+                          save + "2");
+  EXPECT_THAT(outcome.text, HasSubstr("saved step 4 in " + save + "2"));
 }
 
 TEST_F(RuntimeCommands, TokensOutsideTheVocabularyAreFoundBeforeTraining) {
