@@ -343,9 +343,6 @@ class ImagesTest(unittest.TestCase):
             ("the conversation has 3 images, and --images-per-sequence allows 2",
              seen(["pictures/rgb"] * 3, "q", "a")),
             ("expected an object with messages", {"text": "q"}),
-            # The template prints none of a plain text.
-            ("the chat template makes 0 tokens <image> of 1 image",
-             {"messages": [{"role": "user", "content": "<image>q"}], "images": ["pictures/rgb"]}),
         ):  # fmt: skip
             with self.subTest(message):
                 done = self.call(*self.prepare("bad", source=self.write(
@@ -357,6 +354,18 @@ class ImagesTest(unittest.TestCase):
         self.write("bad.jsonl", self.lines[0], seen(["none.png"], "q", "a"), self.lines[2])
         command = self.prepare("skipped", "--max-bad-lines", 1, source="bad.jsonl")
         self.assertIn("2 conversations with 1 image in", self.must(*command))
+
+    def test_a_plain_text_says_where_its_image_stands(self):
+        line = seen(["pictures/rgb"], "q", "a")
+        line["messages"][0]["content"] = "<image>q"
+        source = self.write("plain.jsonl", line)
+        self.assertIn("1 conversation with 1 image", self.must(*self.prepare("plain", source=source)))
+        (self.folder / "blind.jinja").write_text(TEMPLATE.replace("<image>", ""))
+        blind = self.prepare("blind", "--chat-template", "blind.jinja")
+        done = self.call(*blind)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("the chat template makes 0 tokens <image> of", done.stderr)
+        self.assertEqual(list(self.folder.glob("blind_*")), [])
 
     def test_wrong_options(self):
         plain = ("data", "prepare", "seen.jsonl", "-o", "bad", "--tokenizer", "model")

@@ -12,7 +12,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <limits>
@@ -38,7 +37,7 @@ uint32_t maskedSum(std::string_view bytes) {
 template <class T> T take(std::string_view &bytes) {
   T number;
   EXPECT_GE(bytes.size(), sizeof(T));
-  std::memcpy(&number, bytes.data(), sizeof(T));
+  bytes.copy(reinterpret_cast<char *>(&number), sizeof(T));
   bytes.remove_prefix(sizeof(T));
   return number;
 }
