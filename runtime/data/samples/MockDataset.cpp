@@ -7,7 +7,8 @@
 #include "runtime/data/samples/MockDataset.h"
 
 #include "base/Format.h"
-#include "kernels/reference/Philox.h"
+
+#include <random>
 
 using namespace hocket;
 using namespace hocket::data;
@@ -39,12 +40,12 @@ Status MockDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
     return invalidArgument(formatText("there is no sample %llu, of %llu",
                                       (unsigned long long)sample,
                                       (unsigned long long)samples));
-  // A stream for each split, a step for each sample.
-  kernels::RandomStream stream = {seed + (sample >> 32 << 32),
-                                  static_cast<uint32_t>(split),
-                                  static_cast<uint32_t>(sample)};
-  for (size_t i = 0; i < tokens.size(); ++i)
-    tokens[i] =
-        static_cast<int32_t>(kernels::randomWord(stream, i) * vocabulary >> 32);
+  // The standard defines what these give: the same on every machine.
+  std::seed_seq place = {
+      static_cast<uint32_t>(seed), static_cast<uint32_t>(split),
+      static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32)};
+  std::mt19937 random(place);
+  for (int32_t &token : tokens)
+    token = static_cast<int32_t>(uint64_t(random()) * vocabulary >> 32);
   return okStatus();
 }
