@@ -8,6 +8,7 @@
 
 #include "test/emulator/EmulatedGpus.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -39,8 +40,9 @@ protected:
   }
 
   size_t kept() const {
-    return std::distance(fs::directory_iterator(folder),
-                         fs::directory_iterator());
+    return size_t(std::count_if(
+        fs::directory_iterator(folder), fs::directory_iterator(),
+        [](const auto &file) { return file.path().extension() == ".kept"; }));
   }
 
   std::string folder;
