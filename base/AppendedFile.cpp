@@ -30,9 +30,10 @@ StatusOr<AppendedFile> AppendedFile::open(const std::string &path, Use use,
   int handle = ::open(path.c_str(), O_RDWR | flags, 0666);
   if (handle < 0) // What may only be written: a pipe.
     handle = ::open(path.c_str(), O_WRONLY | flags, 0666);
+  int error = errno; // Before anything else changes it.
   AppendedFile file(path, what, handle);
   if (handle < 0)
-    return file.cannotWrite(errno);
+    return file.cannotWrite(error);
   return file;
 }
 
