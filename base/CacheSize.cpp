@@ -6,16 +6,17 @@
 
 #include "base/CacheSize.h"
 
+#include "base/ByteCount.h"
+
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -31,33 +32,17 @@ namespace fs = std::filesystem;
 // The limit
 //===----------------------------------------------------------------------===//
 
-/// The factor that "MiB" or "M" stands for; 0 if it is no such thing.
-static uint64_t unitOf(std::string_view text) {
-  constexpr std::string_view letters = "KMGTPE";
-  if (text.empty())
-    return 1;
-  size_t power = letters.find(text.front());
-  bool isUnit =
-      power != letters.npos && (text.size() == 1 || text.substr(1) == "iB");
-  return isUnit ? uint64_t(1) << (10 * (power + 1)) : 0;
-}
-
 StatusOr<uint64_t> hocket::cacheLimit() {
   constexpr uint64_t usual = uint64_t(4) << 30;
   const char *set = std::getenv("HOCKET_CACHE_SIZE");
   std::string_view text = set ? set : "";
   if (text.empty())
     return usual;
-  uint64_t number = 0;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  uint64_t unit = unitOf(text.substr(size_t(end - text.data())));
-  if (error != std::errc() || unit == 0 ||
-      number > std::numeric_limits<uint64_t>::max() / unit)
-    return invalidArgument("HOCKET_CACHE_SIZE is '" + std::string(text) +
-                           "', expected a size such as 4GiB, 500MiB or 100000 "
-                           "(bytes); 0: no limit");
-  return number * unit;
+  if (std::optional<uint64_t> limit = parseByteCount(text))
+    return *limit;
+  return invalidArgument("HOCKET_CACHE_SIZE is '" + std::string(text) +
+                         "', expected a size such as 4GiB, 500MB or 100000 "
+                         "(bytes); 0: no limit");
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,14 +6,15 @@
 
 #include "frontends/spec/PlanFlags.h"
 
+#include "base/ByteCount.h"
 #include "frontends/spec/text/Overrides.h"
 #include "frontends/spec/text/SpecText.h"
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cmath>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -115,30 +116,14 @@ static std::string_view fieldOf(std::string_view option) {
   return {};
 }
 
-/// "80GiB", "1.5GB", "4096": bytes. Binary units have an i, decimal ones none.
 static StatusOr<std::string> parseBytes(const PlanFlags::Flag &flag) {
-  static constexpr std::string_view units = "KMGTP";
-  double number = 0;
-  const char *end = flag.value.data() + flag.value.size();
-  auto [stop, error] =
-      std::from_chars(flag.value.data(), end, number, std::chars_format::fixed);
-  std::string_view unit(stop, static_cast<size_t>(end - stop));
-  size_t power =
-      unit.empty() ? std::string_view::npos
-                   : units.find(static_cast<char>(std::toupper(unit.front())));
-  double scale = 1;
-  if (power != std::string_view::npos) {
-    bool isBinary = unit.substr(1) == "iB" || unit.substr(1) == "i";
-    scale = std::pow(isBinary ? 1024.0 : 1000.0, double(power + 1));
-    unit.remove_prefix(unit.substr(1).starts_with("i") ? 2 : 1);
-  }
-  double bytes = std::floor(number * scale);
-  if (error != std::errc() || !(unit.empty() || unit == "B") ||
-      !(bytes >= 1 && bytes <= 0x1p60))
+  constexpr uint64_t most = uint64_t(1) << 60;
+  std::optional<uint64_t> bytes = parseByteCount(flag.value);
+  if (!bytes || *bytes == 0 || *bytes > most)
     return invalidArgument(flag.option + " " + elide(flag.value) +
                            ": S1: expected a number of bytes, like 80GiB, "
                            "500MB or 1000000");
-  return std::to_string(static_cast<int64_t>(bytes));
+  return std::to_string(*bytes);
 }
 
 /// "core_attn,mlp", in lower case as Megatron writes its modules.

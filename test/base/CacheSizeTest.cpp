@@ -80,26 +80,24 @@ TEST_F(CacheSize, TheLimitIsASize) {
            {"0", 0},
            {"100000", 100000},
            {"500MiB", uint64_t(500) << 20},
-           {"3K", 3 << 10},
-           {"2T", uint64_t(2) << 40},
-           {"15EiB", uint64_t(15) << 60}}) {
+           {"500MB", 500'000'000},
+           {"1.5GiB", uint64_t(3) << 29}}) {
     setLimit(text);
     ASSERT_TRUE(cacheLimit().ok()) << text;
     EXPECT_EQ(*cacheLimit(), bytes) << text;
   }
-  for (const char *text : {"much", "-1", "4GB", "4 GiB", "1.5GiB", "16E", "G",
-                           "4GiBs", "99999999999999999999"}) {
+  for (const char *text : {"much", "-1", "4 GiB", "4GiBs"}) {
     setLimit(text);
     EXPECT_EQ(cacheLimit().status().message(),
               std::string("HOCKET_CACHE_SIZE is '") + text +
-                  "', expected a size such as 4GiB, 500MiB or 100000 (bytes); "
+                  "', expected a size such as 4GiB, 500MB or 100000 (bytes); "
                   "0: no limit");
     EXPECT_EQ(exitStatusOf(cacheLimit().status()), 2);
   }
 }
 
 TEST_F(CacheSize, TheOldestUseGoesFirst) {
-  setLimit("40K"); // Ten blocks, of which one and a quarter is to be free.
+  setLimit("40KiB"); // Ten blocks, of which one and a quarter is to be free.
   auto cache = *ResultCache::open(folder);
   storeInOrder(cache, 10);
   EXPECT_EQ(left().size(), 10u);
@@ -111,7 +109,7 @@ TEST_F(CacheSize, TheOldestUseGoesFirst) {
 }
 
 TEST_F(CacheSize, WhatIsInUseStays) {
-  setLimit("40K");
+  setLimit("40KiB");
   auto cache = *ResultCache::open(folder);
   storeInOrder(cache, 10);
   {
@@ -127,7 +125,7 @@ TEST_F(CacheSize, WhatIsInUseStays) {
 }
 
 TEST_F(CacheSize, OnlyWhatIsMadeAgainGoes) {
-  setLimit("8K");
+  setLimit("8KiB");
   auto cache = *ResultCache::open(folder);
   for (const char *name :
        {"data.0123456789ab.samples", "0123.native", "notes.txt", ".b.kept",
@@ -149,7 +147,7 @@ TEST_F(CacheSize, WithoutALimitAllStays) {
   auto cache = *ResultCache::open(folder);
   storeInOrder(cache, 20);
   EXPECT_EQ(left().size(), 20u);
-  setLimit("20K"); // As soon as there is one.
+  setLimit("20KiB"); // As soon as there is one.
   ASSERT_TRUE(cache.store("z", "x").ok());
   EXPECT_LE(measureCache(folder).bytes, 20u << 10);
   EXPECT_TRUE(cache.find("z"));
@@ -158,7 +156,7 @@ TEST_F(CacheSize, WithoutALimitAllStays) {
 /// What one finds is whole, whatever the others remove.
 TEST_F(CacheSize, ManyProcessesShareAFolder) {
   constexpr int processes = 4, results = 300, names = 40;
-  setLimit("128K");
+  setLimit("128KiB");
   auto textOf = [](int name) { return std::string(size_t(name) * 300, 'x'); };
   auto work = [&](int seed) {
     auto cache = *ResultCache::open(folder);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "base/Format.h"
+#include "base/ByteCount.h"
 #include "base/CheckedMath.h"
 #include "base/Quantity.h"
 
@@ -20,6 +21,29 @@ TEST(Format, Bytes) {
   EXPECT_EQ(formatBytes(uint64_t(3) << 30), "3.00 GiB");
   EXPECT_EQ(formatBytes((uint64_t(1) << 20) - 1), "1.00 MiB");
   EXPECT_EQ(formatBytes(~uint64_t(0)), "16.00 EiB");
+}
+
+TEST(Format, ByteCountsAreRead) {
+  const std::pair<const char *, uint64_t> cases[] = {
+      {"0", 0},
+      {"4096", 4096},
+      {"4096B", 4096},
+      {"2k", 2000},
+      {"1.5KB", 1500},
+      {"500MB", 500'000'000},
+      {"500M", 500'000'000},
+      {"0.5Gi", uint64_t(1) << 29},
+      {"80GiB", uint64_t(80) << 30},
+      {"2TiB", uint64_t(2) << 40},
+      {"15EiB", uint64_t(15) << 60},
+      {"9007199254740993", 9007199254740993}, // Beyond a double's digits.
+      {"18446744073709551615", ~uint64_t(0)}};
+  for (auto [text, bytes] : cases)
+    EXPECT_EQ(parseByteCount(text), bytes) << text;
+  for (const char *text :
+       {"", "B", "GiB", "-1", "-0.5k", "much", "1XB", "1 GiB", "1GiBs", "1GBi",
+        "1i", "1iB", "1e3", "16EiB", "18446744073709551616", "nan", "inf"})
+    EXPECT_EQ(parseByteCount(text), std::nullopt) << text;
 }
 
 TEST(Format, Durations) {

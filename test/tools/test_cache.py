@@ -65,10 +65,10 @@ class CacheTest(unittest.TestCase):
 
     def test_what_is_no_size_is_said_once(self):
         output = self.folder / "nano.hkx"
-        status, out, err = self.run_("compile", SPEC, "-o", output, cache="c", size="4GB")
+        status, out, err = self.run_("compile", SPEC, "-o", output, cache="c", size="4GiBs")
         self.assertEqual((status, out, output.exists()), (2, "", False))
-        self.assertEqual(err, "hocket: HOCKET_CACHE_SIZE is '4GB', expected a size such as 4GiB, "
-                              "500MiB or 100000 (bytes); 0: no limit\n")  # fmt: skip
+        self.assertEqual(err, "hocket: HOCKET_CACHE_SIZE is '4GiBs', expected a size such as 4GiB, "
+                              "500MB or 100000 (bytes); 0: no limit\n")  # fmt: skip
 
 
 if __name__ == "__main__":
