@@ -64,6 +64,16 @@ std::optional<ShardingsNote> readShardingsNote(ModuleOp module) {
   return ShardingsNote{count("parameters"), count("ops"), count("kept")};
 }
 
+/// The module's attribute that names the level of `--compile-to`.
+constexpr llvm::StringLiteral levelNote = "hocket.level";
+
+Status checkLevels(Level from, Level to) {
+  return from < to ? okStatus()
+                   : invalidArgument("--compile-from=" + levelName(from).str() +
+                                     " must come before --compile-to=" +
+                                     levelName(to).str());
+}
+
 /// One compilation from input to result.
 class Compilation {
 public:
@@ -72,7 +82,7 @@ public:
               PhaseDumper dumper,
               std::optional<spec::LoadedSpec> given = std::nullopt)
       : request(request), isTargetAsked(isTargetAsked),
-        dumper(std::move(dumper)), given(std::move(given)) {
+        dumper(std::move(dumper)), given(std::move(given)), from(request.from) {
     DialectRegistry registry;
     registerDialects(registry);
     context.appendDialectRegistry(registry);
@@ -87,7 +97,7 @@ public:
     HOCKET_RETURN_IF_ERROR(openInput(diagnostics));
     dumper.write("input.mlir", *module);
     // 2. Level by level.
-    int first = request.from ? static_cast<int>(*request.from) + 1 : 0;
+    int first = from ? static_cast<int>(*from) + 1 : 0;
     int last =
         std::min(static_cast<int>(request.to), static_cast<int>(Level::Exec));
     int pipe = static_cast<int>(Level::Pipe);
@@ -113,7 +123,7 @@ public:
     else if (request.to == Level::Program)
       HOCKET_RETURN_IF_ERROR(emit(result.program, diagnostics));
     else
-      print(result.text);
+      printLevel(result.text);
     HOCKET_RETURN_IF_ERROR(dumper.status());
     return result;
   }
@@ -184,12 +194,33 @@ private:
     if (!module)
       return invalidArgument(diagnostics.text());
     HOCKET_RETURN_IF_ERROR(takeSpecOfModule());
+    HOCKET_RETURN_IF_ERROR(takeLevelOfModule());
     // What a compilation wrote may have been edited since.
-    if (!request.from)
+    if (!from)
       return okStatus();
     return runPasses(
-        [&](PassManager &manager) { addLevelVerifier(manager, *request.from); },
+        [&](PassManager &manager) { addLevelVerifier(manager, *from); },
         diagnostics);
+  }
+
+  /// A `.mlir` file that a compilation wrote says its level. Where somebody has
+  /// run passes on it since, --compile-from knows better.
+  Status takeLevelOfModule() {
+    auto note = llvm::dyn_cast_or_null<StringAttr>(
+        (*module)->removeDiscardableAttr(levelNote));
+    if (note && !from) {
+      from = parseLevel(note.getValue());
+      if (!from)
+        return invalidArgument(request.input + ": " + levelNote.str() +
+                               " is '" + note.str() + "', which is no level");
+    }
+    if (!from && module->getOps<xf::TrainingOp>().empty())
+      return invalidArgument(request.input +
+                             ": has no xf.training, with which passes begin; "
+                             "if it is the IR of a level, write "
+                             "--compile-from=LEVEL");
+    return from ? checkLevels(*from, request.to).withContext(request.input)
+                : okStatus();
   }
 
   /// What the runtime needs for its loop, at whatever level the module is.
@@ -484,6 +515,13 @@ private:
     provenance->set_fingerprint(std::string(digest.begin(), digest.end()));
   }
 
+  /// The IR of a level, which can be compiled further.
+  void printLevel(std::string &text) {
+    (*module)->setDiscardableAttr(
+        levelNote, StringAttr::get(&context, levelName(request.to)));
+    print(text);
+  }
+
   void print(std::string &text) {
     llvm::raw_string_ostream stream(text);
     (*module)->print(stream, OpPrintingFlags().enableDebugInfo(true, false));
@@ -501,6 +539,7 @@ private:
   PhaseDumper dumper;
   const std::optional<spec::LoadedSpec> given;
   std::optional<spec::LoadedSpec> loaded; ///< absent: the module has none
+  std::optional<Level> from;              ///< absent: the input of all levels
   std::optional<CompileResult> rerun;     ///< steps that have room for all rows
   MLIRContext context{threading()};
   OwningOpRef<ModuleOp> module;
@@ -514,10 +553,8 @@ private:
 } // namespace
 
 StatusOr<CompileResult> hocket::compile(const CompileRequest &request) {
-  if (request.from && *request.from >= request.to)
-    return invalidArgument(
-        "--compile-from=" + levelName(*request.from).str() +
-        " must come before --compile-to=" + levelName(request.to).str());
+  if (request.from)
+    HOCKET_RETURN_IF_ERROR(checkLevels(*request.from, request.to));
   HOCKET_ASSIGN_OR_RETURN(PhaseDumper dumper,
                           PhaseDumper::open(request.dumpPhases));
   CompileRequest targeted = request;

@@ -57,7 +57,7 @@ Examples:
          --recompute auto --memory 80GiB -o eight.hkx
   hocket compile spec.textproto --plan auto --cluster h100:1024 -o big.hkx
   hocket compile spec.textproto --compile-to=kern -o kern.mlir
-  hocket compile kern.mlir --compile-from=kern -o model.hkx
+  hocket compile kern.mlir -o model.hkx
   hocket compile spec.textproto --dump-phases phases -o model.hkx
   hocket compile spec.textproto --target cuda --arch sm_90a -o model.hkx
   hocket compile spec.textproto --emit=cuda --arch sm_90a -o kernels/)";
@@ -477,7 +477,8 @@ void addPhaseOptions(CLI::App &command, CompileArguments &arguments) {
       ->group(phaseOptions);
   command
       .add_option("--compile-from", arguments.from,
-                  "SPEC is a .mlir file of this level")
+                  "SPEC is a .mlir file of this level (default: the one\n"
+                  "that --compile-to wrote it for)")
       ->type_name("LEVEL")
       ->group(phaseOptions);
   wantPath(command.add_option("--dump-phases", request.dumpPhases,

@@ -181,8 +181,23 @@ class CommandLineTest(unittest.TestCase):
                 text = self.folder / f"{level}.mlir"
                 program = self.folder / f"{level}.hkx"
                 self.must("compile", self.spec, f"--compile-to={level}", "-o", text)
-                self.must("compile", text, f"--compile-from={level}", "-o", program)
+                self.must("compile", text, "-o", program)
                 self.must("verify", program)
+                # Passes may have been run on it since, without the note.
+                content = text.read_text()
+                text.write_text(content.replace(f'hocket.level = "{level}", ', ""))
+                self.assertNotEqual(content, text.read_text())
+                again = self.folder / f"{level}-again.hkx"
+                self.must("compile", text, f"--compile-from={level}", "-o", again)
+                self.assertEqual(again.read_bytes(), program.read_bytes())
+        self.refuses(2, f"{text}: has no xf.training, with which passes begin; if it is the IR of "
+                        "a level, write --compile-from=LEVEL", "compile", text, "-o", program)  # fmt: skip
+        text.write_text(content.replace('"exec"', '"executive"', 1))
+        self.refuses(2, f"{text}: hocket.level is 'executive', which is no level",
+                     "compile", text, "-o", program)  # fmt: skip
+        text.write_text(content)
+        self.refuses(2, f"{text}: --compile-from=exec must come before --compile-to=kern",
+                     "compile", text, "--compile-to=kern", "-o", program)  # fmt: skip
 
     def test_a_module_may_get_another_plan(self):
         text, program = self.folder / "plan.mlir", self.folder / "plan.hkx"
