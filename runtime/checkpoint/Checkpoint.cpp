@@ -6,11 +6,13 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 
+#include "runtime/checkpoint/IterationFiles.h"
 #include "runtime/checkpoint/ManifestReader.h"
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 using namespace hocket;
@@ -46,14 +48,32 @@ StatusOr<uint64_t> checkpoint::latestIteration(const std::string &dir) {
   return step;
 }
 
+/// Of an iteration whose folder has no manifest, or is not there.
+static Status incomplete(const std::string &dir, uint64_t step) {
+  std::string name = iterationFolder(dir, step);
+  std::vector<uint64_t> whole = iterationsIn(dir);
+  return dataLoss(
+      name + ": is no complete iteration, since it has no manifest.json; " +
+      (whole.empty() ? dir + " holds no other"
+                     : "the newest that is complete is " +
+                           iterationFolder(dir, whole.back())));
+}
+
 StatusOr<Checkpoint> Checkpoint::open(const std::string &dir,
                                       const OpenOptions &options) {
+  namespace fs = std::filesystem;
   Checkpoint result;
   result.folder = dir;
   std::error_code error;
-  if (!std::filesystem::exists(dir + "/manifest.json", error)) {
+  if (!fs::exists(dir + "/manifest.json", error)) {
+    fs::path path = fs::path(dir + "/").lexically_normal().parent_path();
+    if (std::optional<uint64_t> step = stepOfFolder(path.filename().string());
+        step && fs::is_directory(path, error))
+      return incomplete(path.parent_path().string(), *step);
     HOCKET_ASSIGN_OR_RETURN(uint64_t step, latestIteration(dir));
     result.folder = iterationFolder(dir, step);
+    if (!fs::exists(result.folder + "/manifest.json", error))
+      return incomplete(dir, step);
   }
   HOCKET_RETURN_IF_ERROR(ManifestReader(result, options).read());
   return result;

@@ -266,8 +266,15 @@ TEST_F(CheckpointTest, SaysThatThereIsNone) {
                      "of an iteration");
   writeBytes(folder / "c/latest_checkpointed_iteration.txt", "8");
   EXPECT_EQ(openError(folder / "c"),
-            folder / "c/iter_0000008/manifest.json: cannot open: No such file "
-                     "or directory");
+            folder / "c/iter_0000008: is no complete iteration, since it has "
+                     "no manifest.json; the newest that is complete is " +
+                folder / "c/iter_0000007");
+  std::filesystem::remove(folder / "c/iter_0000007/manifest.json");
+  for (const char *name : {"c/iter_0000007", "c/iter_0000007/"})
+    EXPECT_EQ(openError(folder / name),
+              folder / "c/iter_0000007: is no complete iteration, since it has "
+                       "no manifest.json; " +
+                  folder / "c holds no other");
 }
 
 /// After it was opened: an error of the read, not a signal.
