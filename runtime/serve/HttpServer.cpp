@@ -105,6 +105,10 @@ public:
     ::shutdown(socket.native_handle(), SHUT_RDWR);
   }
 
+  void setAllowed(std::string methods) override {
+    allowed = std::move(methods);
+  }
+
   void reply(unsigned status, std::string_view contentType,
              std::string body) override {
     http::response<http::string_body> response(http::status(status), 11);
@@ -112,6 +116,8 @@ public:
                  beast::string_view(contentType.data(), contentType.size()));
     if (status == 401)
       response.set(http::field::www_authenticate, "Bearer");
+    if (status == 405)
+      response.set(http::field::allow, allowed);
     response.body() = std::move(body);
     response.keep_alive(keepsAlive);
     response.prepare_payload();
@@ -341,6 +347,7 @@ private:
   bool keepsAlive = false, replied = false, streams = false;
   bool isHead = false; ///< Only the head of a reply is sent.
   bool isOld = false;  ///< HTTP/1.0.
+  std::string allowed; ///< The methods of the path.
   error_code failure, ignored;
 };
 

@@ -51,6 +51,9 @@ class HttpReply {
 public:
   virtual ~HttpReply() = default;
 
+  /// The methods of the path, as the header Allow has them; before a reply 405.
+  virtual void setAllowed(std::string methods) = 0;
+
   /// `contentType` as in the header, `body` whole.
   virtual void reply(unsigned status, std::string_view contentType,
                      std::string body) = 0;

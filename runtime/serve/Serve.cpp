@@ -128,10 +128,12 @@ private:
     }
     std::string_view method = route->method;
     bool isGet = method == "GET";
-    if (request.method != method && !(isGet && request.method == "HEAD"))
+    if (request.method != method && !(isGet && request.method == "HEAD")) {
+      reply.setAllowed(isGet ? "GET, HEAD" : route->method);
       return refuse(reply, 405,
                     request.path + " takes " + route->method + ", not " +
                         request.method);
+    }
     if (!route->isOpen && !options.key.empty() &&
         !isSame(request.authorization, "Bearer " + options.key))
       return refuse(reply, 401,

@@ -331,6 +331,7 @@ class ServeTest(unittest.TestCase):
                     got = server.raw(sent)
                     self.assertTrue(got.startswith(b"HTTP/1.1 %d " % status), got[:200])
                     self.assertIn(b"\r\nConnection: close\r\n", got)
+                    self.assertEqual(b"\r\nAllow: POST\r\n" in got, status == 405, got)
                     self.assertEqual(got.count(b"HTTP/1.1"), 1)
             # Who sends on all the same is told, and not kept.
             status, text = server.ask("POST", "/v1/completions", {"prompt": "a" * 30_000_000})
