@@ -133,6 +133,10 @@ static void addSaving(CLI::App &command, TrainingOptions &options) {
                                "delete older ones (default: keep all)"),
             1)
       ->type_name("N");
+  command.add_flag(
+      "--async-save", options.savesInBackground,
+      "Write the checkpoints of training.save_interval while training goes on, "
+      "from a copy that needs as much host memory as the rank saves");
 }
 
 void hocket::registerTrain(CLI::App &app, Status &result,

@@ -20,8 +20,11 @@ static Status checkRequest(const program::Program &program,
   if (options.finetune && options.loadDir.empty())
     return invalidArgument("--finetune takes the weights of --load, which is "
                            "missing");
-  if (options.saveDir.empty() && (options.resume || options.keep > 0))
-    return invalidArgument(std::string(options.resume ? "--resume" : "--keep") +
+  if (options.saveDir.empty() &&
+      (options.resume || options.keep > 0 || options.savesInBackground))
+    return invalidArgument(std::string(options.resume     ? "--resume"
+                                       : options.keep > 0 ? "--keep"
+                                                          : "--async-save") +
                            " is about the checkpoints of --save, which is "
                            "missing");
   if (options.saveDir.empty() && options.logFile.empty() &&

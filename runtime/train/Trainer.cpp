@@ -12,7 +12,7 @@
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/TrainingData.h"
 #include "runtime/train/step/LearningRate.h"
-#include "runtime/train/values/RunCheckpoint.h"
+#include "runtime/train/values/RunSave.h"
 
 #include <algorithm>
 #include <chrono>
@@ -42,6 +42,8 @@ Trainer::Trainer(Executor &executor,
           MicrobatchRows::isFirst(executor.program(), executor.rank())),
       documents(documentMarksOf(executor.program())),
       savedStep(this->options.savedStep) {}
+
+Trainer::~Trainer() = default;
 
 Status Trainer::run(TrainerPosition start) {
   Status status = trainFrom(start);
@@ -107,6 +109,18 @@ StatusOr<uint64_t> Trainer::sumLabels(const StepHost &host) {
   return shared.signals.labels;
 }
 
+/// `cause`, which all ranks have, with why a save failed.
+static Status withSave(const Status &cause, const Status &saved) {
+  if (cause.ok() || saved.ok())
+    return cause.ok() ? saved : cause;
+  return Status(cause.code(), cause.message() + "\n" + saved.message());
+}
+
+/// Whether all ranks have written their parts, or the run may end with them.
+bool Trainer::isSaveDue(const StepRecord &record) const {
+  return pending && (!signals.writing || !std::isfinite(record.loss));
+}
+
 Status Trainer::runSteps(StepHost &host, Progress &progress) {
   InterruptGuard guard;
   show(formatText("step %llu of %llu", (unsigned long long)now.step + 1,
@@ -130,13 +144,15 @@ Status Trainer::runSteps(StepHost &host, Progress &progress) {
       shownAt = {}; // The line has taken its place.
     }
     showProgress(progress);
-    HOCKET_RETURN_IF_ERROR(checkNumbers(record));
+    Status saved = isSaveDue(record) ? finishSave() : okStatus();
+    HOCKET_RETURN_IF_ERROR(withSave(checkNumbers(record), saved));
     bool last = now.step == options.steps;
     if (isDue(training().valid_interval()) ||
         (last && training().valid_interval()))
       HOCKET_RETURN_IF_ERROR(validateAndLog());
     if (isDue(training().save_interval()))
-      HOCKET_RETURN_IF_ERROR(save());
+      HOCKET_RETURN_IF_ERROR(options.savesInBackground && !last ? beginSave()
+                                                                : save());
     if (signals.noData)
       return saveAndEnd(agree(world, nextData));
     if (shouldStop() && !last) {
@@ -182,14 +198,8 @@ Status Trainer::checkNumbers(const StepRecord &record) {
 /// Saves, and gives `cause`, which all ranks have, with what was saved.
 Status Trainer::saveAndEnd(const Status &cause) {
   Status saved = save();
-  if (!saved.ok())
-    return Status(cause.code(),
-                  cause.message() +
-                      formatText("\nstep %llu could not be saved: ",
-                                 (unsigned long long)now.step) +
-                      saved.message());
-  if (options.saveDir.empty())
-    return cause;
+  if (!saved.ok() || options.saveDir.empty())
+    return withSave(cause, saved);
   return Status(cause.code(), cause.message() +
                                   formatText("; step %llu is saved in ",
                                              (unsigned long long)now.step) +
@@ -275,8 +285,10 @@ StatusOr<StepRecord> Trainer::trainStep(StepHost &host,
   ++now.step;
   now.consumedSamples += record.batchSize;
   nextData = fetch(host);
-  StepSignals own{InterruptGuard::requested(), !nextData.ok(),
-                  nextData.ok() ? countLabels(host) : 0};
+  StepSignals own{.interrupted = InterruptGuard::requested(),
+                  .noData = !nextData.ok(),
+                  .writing = pending && !pending->isWritten(),
+                  .labels = nextData.ok() ? countLabels(host) : 0};
   auto shared = sharing.share(host.outputs(), own);
   if (!shared.ok())
     return comm::atPlace(
@@ -378,21 +390,61 @@ Status Trainer::validateAndLog() {
   return okStatus();
 }
 
-Status Trainer::save() {
-  if (options.saveDir.empty() || savedStep == now.step)
-    return okStatus();
+/// What is to be saved now.
+checkpoint::RunState Trainer::stateNow() const {
   checkpoint::RunState state;
   state.step = now.step;
   state.consumedSamples = now.consumedSamples;
   state.seed = executor.currentSeed();
   state.specText = executor.program().provenance().spec_text();
+  return state;
+}
+
+Status Trainer::save() {
+  if (options.saveDir.empty())
+    return okStatus();
+  HOCKET_RETURN_IF_ERROR(finishSave());
+  if (savedStep == now.step)
+    return okStatus();
   show(formatText("saving step %llu", (unsigned long long)now.step));
-  HOCKET_RETURN_IF_ERROR(saveRun(executor, state, options.saveDir));
-  savedStep = now.step;
-  print(formatText("saved step %llu in ", (unsigned long long)now.step) +
-        options.saveDir);
+  return noteSaved(saveRun(executor, stateNow(), options.saveDir), now.step);
+}
+
+Status Trainer::beginSave() {
+  if (options.saveDir.empty())
+    return okStatus();
+  HOCKET_RETURN_IF_ERROR(finishSave());
+  show(
+      formatText("copying step %llu to save it", (unsigned long long)now.step));
+  auto begun = BackgroundSave::begin(executor, stateNow(), options.saveDir);
+  if (!begun.ok())
+    return noteSaved(begun.status(), now.step);
+  pending = *std::move(begun);
+  return okStatus();
+}
+
+/// Ends what beginSave() began; if ranks still write, waits for them.
+Status Trainer::finishSave() {
+  if (!pending)
+    return okStatus();
+  std::unique_ptr<BackgroundSave> save = std::move(pending);
+  if (!save->isWritten())
+    show(formatText("waiting until step %llu is saved",
+                    (unsigned long long)save->step()));
+  return noteSaved(save->finish(), save->step());
+}
+
+/// Of a checkpoint that is complete, or why it is not.
+Status Trainer::noteSaved(const Status &status, uint64_t step) {
+  auto number = (unsigned long long)step;
+  if (!status.ok())
+    return Status(status.code(),
+                  formatText("step %llu could not be saved: ", number) +
+                      status.message());
+  savedStep = step;
+  print(formatText("saved step %llu in ", number) + options.saveDir);
   if (executor.rank() == 0 && options.saved)
-    if (Status status = options.saved(now.step); !status.ok())
-      print("older checkpoints stay: " + status.message());
+    if (Status kept = options.saved(step); !kept.ok())
+      print("older checkpoints stay: " + kept.message());
   return okStatus();
 }

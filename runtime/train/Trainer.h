@@ -41,6 +41,11 @@
 
 namespace hocket {
 
+namespace checkpoint {
+struct RunState;
+} // namespace checkpoint
+class BackgroundSave;
+
 /// Where a run is.
 struct TrainerPosition {
   uint64_t step = 0;            ///< Steps done.
@@ -64,6 +69,9 @@ struct TrainerOptions {
   /// The step that saveDir holds and the run goes on from: it is not written
   /// again.
   std::optional<uint64_t> savedStep = std::nullopt;
+  /// Checkpoints between steps are written while the next steps run, from a
+  /// copy in host memory. The next one waits for it, as does the end.
+  bool savesInBackground = false;
 };
 
 class Trainer {
@@ -72,6 +80,7 @@ public:
   Trainer(Executor &executor, std::shared_ptr<const data::SampleSource> train,
           std::shared_ptr<const data::SampleSource> valid, MetricsLog &log,
           TrainerOptions options);
+  ~Trainer();
 
   /// Trains from `start` to options.steps, and saves there. Steps between
   /// validations and saves are the program's. After the step was logged, fails
@@ -118,7 +127,12 @@ private:
   void showProgress(const Progress &progress);
   StatusOr<ValidationRecord> validateClasses(uint64_t step);
   Status validateAndLog();
+  checkpoint::RunState stateNow() const;
   Status save();
+  Status beginSave();
+  bool isSaveDue(const StepRecord &record) const;
+  Status finishSave();
+  Status noteSaved(const Status &status, uint64_t step);
   bool isDue(uint64_t interval) const {
     return interval && now.step % interval == 0;
   }
@@ -140,6 +154,7 @@ private:
   Status nextData;                   ///< Whether this rank has the next step's.
   Status validData;                  ///< Not ok: validation has ended.
   std::optional<uint64_t> savedStep; ///< Of the last checkpoint written.
+  std::unique_ptr<BackgroundSave> pending;
   std::chrono::steady_clock::time_point shownAt; ///< The progress.
   bool hasSaidRerun = false, expectsRerun = false;
   /// The least load for which a rank had no room.

@@ -67,6 +67,7 @@ private:
         steps, options.saveDir, options.print,
         [this](const std::string &entry) { return useGraph(entry); },
         options.show};
+    trainerOptions.savesInBackground = options.savesInBackground;
     if (folder)
       trainerOptions.saved = [this](uint64_t step) {
         return folder->saved(step);

@@ -55,6 +55,8 @@ struct TrainingOptions {
   /// run.
   bool overwrite = false;
   uint64_t keep = 0; ///< Newest checkpoints that stay in saveDir; 0: all.
+  /// Writes checkpoints while the run goes on (TrainerOptions).
+  bool savesInBackground = false;
   /// Said, if it is not empty, where the run starts from first values.
   std::string newRunNotice;
   /// Printed by this process once the options are known to be right, before

@@ -72,12 +72,14 @@ StatusOr<SharedOutputs> OutputSharing::share(const StepOutputs &own,
     shared.signals = signals;
     return shared;
   }
-  // The two signals, the loss in two, 15 bits of labels each in three, so that
-  // 2^16 ranks' sums fit, and of each number whether it is there and its bits.
-  constexpr size_t lossAt = 2, labelsAt = 4, numbersAt = 7;
+  // The three signals, the loss in two, 15 bits of labels each in three, so
+  // that 2^16 ranks' sums fit, and of each number whether it is there and its
+  // bits.
+  constexpr size_t lossAt = 3, labelsAt = 5, numbersAt = 8;
   std::vector<int32_t> words(numbersAt + 2 * names.size());
   words[0] = signals.interrupted;
   words[1] = signals.noData;
+  words[2] = signals.writing;
   for (size_t i = 0; i < numbersAt - labelsAt; ++i)
     words[labelsAt + i] = int32_t(signals.labels >> (15 * i) & 0x7fff);
   if (lossOwner == world.rank()) {
@@ -94,7 +96,7 @@ StatusOr<SharedOutputs> OutputSharing::share(const StepOutputs &own,
   HOCKET_RETURN_IF_ERROR(world.allReduce(words.data(), words.data(),
                                          words.size(), DType::I32,
                                          comm::Reduction::Sum));
-  shared.signals = {words[0] != 0, words[1] != 0};
+  shared.signals = {words[0] != 0, words[1] != 0, words[2] != 0};
   for (size_t i = 0; i < numbersAt - labelsAt; ++i)
     shared.signals.labels += uint64_t(words[labelsAt + i]) << (15 * i);
   std::memcpy(&shared.loss, &words[lossAt], sizeof(shared.loss));

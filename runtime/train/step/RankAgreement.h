@@ -24,6 +24,7 @@ namespace hocket {
 struct StepSignals {
   bool interrupted = false; ///< A signal has come.
   bool noData = false;      ///< The next step's data cannot be read.
+  bool writing = false;     ///< A checkpoint, in the background.
   uint64_t labels = 0; ///< Of the next step's data, below 2^45; all ranks' sum.
 };
 

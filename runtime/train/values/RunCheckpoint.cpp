@@ -1,4 +1,4 @@
-//===- RunCheckpoint.cpp - The state of an executor on disk ---------------===//
+//===- RunCheckpoint.cpp - An executor filled from a checkpoint -----------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -6,232 +6,23 @@
 
 #include "runtime/train/values/RunCheckpoint.h"
 
-#include "base/Format.h"
-#include "runtime/checkpoint/ShardedSave.h"
 #include "runtime/checkpoint/WeightFit.h"
 #include "runtime/checkpoint/hugging_face/Adapters.h"
 #include "runtime/train/step/RankAgreement.h"
-#include "runtime/train/values/RankSlice.h"
+#include "runtime/train/values/RunTensors.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
-#include <optional>
 
 using namespace hocket;
 using namespace hocket::checkpoint;
 using program::ParameterSlice;
-
-static std::optional<ElementType> elementType(program::DType dtype) {
-  switch (dtype) {
-  case program::F32:
-    return ElementType::F32;
-  case program::BF16:
-    return ElementType::BF16;
-  case program::F16:
-    return ElementType::F16;
-  case program::I32:
-    return ElementType::I32;
-  case program::F64:
-    return ElementType::F64;
-  case program::U8:
-    return ElementType::U8;
-  default:
-    return std::nullopt;
-  }
-}
-
-/// Of what is kept from step to step but is no parameter.
-static constexpr std::string_view statePrefix = "state.";
-
-static bool isState(const program::Parameter &parameter) {
-  return parameter.name().starts_with(statePrefix);
-}
 
 bool hocket::isWeight(const program::Program &program,
                       const ParameterSlice &slice) {
   return slice.state() == "value" &&
          !isState(program.parameters(int(slice.parameter())));
 }
-
-/// The global tensor that a slice is part of.
-static StatusOr<TensorSpec> tensorOf(const program::Program &program,
-                                     const ParameterSlice &slice) {
-  const program::Parameter &parameter =
-      program.parameters(int(slice.parameter()));
-  TensorSpec spec;
-  spec.key.name = parameter.name();
-  if (isState(parameter))
-    spec.key = {"state", parameter.name().substr(statePrefix.size())};
-  program::DType dtype = parameter.dtype();
-  spec.shape.assign(parameter.shape().begin(), parameter.shape().end());
-  for (const auto &slot : parameter.slots())
-    if (slot.name() == slice.state()) {
-      spec.key.slot = slot.name();
-      dtype = slot.dtype();
-      spec.shape.assign(slot.shape().begin(), slot.shape().end());
-    }
-  std::optional<ElementType> type = elementType(dtype);
-  if (!type)
-    return internalError(spec.key.text() + ": cannot be saved");
-  spec.type = *type;
-  return spec;
-}
-
-//===----------------------------------------------------------------------===//
-// Saving
-//===----------------------------------------------------------------------===//
-
-/// The part of a rank's slice that lies inside the tensor.
-static SliceBounds insideOf(const RankSlice &slice) {
-  return {slice.start, slice.inside};
-}
-
-/// Gives a slice's bytes from the device, a few MiB at a time.
-static ByteProducer bytesOnDevice(Executor &executor,
-                                  const ParameterSlice &slice) {
-  return [&executor, &slice](const ByteSink &sink) -> Status {
-    constexpr uint64_t chunk = uint64_t(4) << 20;
-    uint64_t total = executor.sliceBytes(slice);
-    std::vector<uint8_t> bytes;
-    for (uint64_t at = 0; at < total; at += bytes.size()) {
-      bytes.resize(std::min(chunk, total - at));
-      HOCKET_RETURN_IF_ERROR(
-          executor.readSlice(slice, at, bytes.data(), bytes.size()));
-      HOCKET_RETURN_IF_ERROR(sink(bytes));
-    }
-    return okStatus();
-  };
-}
-
-/// The same without the padding, which wants the slice in memory as a whole.
-static ByteProducer bytesInside(Executor &executor, const ParameterSlice &slice,
-                                const RankSlice &place, uint64_t elementBytes) {
-  if (!place.isPadded())
-    return bytesOnDevice(executor, slice);
-  return [&executor, &slice, place, elementBytes](const ByteSink &sink) {
-    std::vector<uint8_t> padded(executor.sliceBytes(slice));
-    HOCKET_RETURN_IF_ERROR(
-        executor.readSlice(slice, 0, padded.data(), padded.size()));
-    SliceBounds inside = insideOf(place);
-    std::vector<uint8_t> dense(elementsOf(inside) * elementBytes);
-    copyShared({place.start, place.size}, padded, inside, dense, elementBytes);
-    return sink(dense);
-  };
-}
-
-/// What this rank saves.
-static StatusOr<std::vector<CheckpointTensor>> ownTensors(Executor &executor) {
-  std::vector<CheckpointTensor> tensors;
-  for (const ParameterSlice &slice : executor.role().slices()) {
-    RankSlice place = RankSlice::of(executor.program(), slice, executor.rank());
-    if (!place.saves || place.isEmpty())
-      continue;
-    HOCKET_ASSIGN_OR_RETURN(TensorSpec spec,
-                            tensorOf(executor.program(), slice));
-    ByteProducer bytes =
-        bytesInside(executor, slice, place, elementBytes(spec.type));
-    tensors.push_back({std::move(spec), {{insideOf(place), std::move(bytes)}}});
-  }
-  return tensors;
-}
-
-/// What all ranks save, which follows from the program alone.
-static StatusOr<std::vector<SavedTensor>>
-savedTensors(const program::Program &program) {
-  std::map<TensorKey, SavedTensor> tensors;
-  RankPlaces places(program);
-  for (const program::Role &role : program.roles())
-    for (const ParameterSlice &slice : role.slices()) {
-      HOCKET_ASSIGN_OR_RETURN(TensorSpec spec, tensorOf(program, slice));
-      SavedTensor &tensor = tensors[spec.key];
-      tensor.spec = spec;
-      for (uint32_t rank : role.ranks()) {
-        RankSlice place = RankSlice::of(program, places, slice, rank);
-        if (place.saves && !place.isEmpty())
-          tensor.slices.push_back({rank, insideOf(place)});
-      }
-    }
-  std::vector<SavedTensor> sorted;
-  for (auto &[key, tensor] : tensors)
-    sorted.push_back(std::move(tensor));
-  return sorted;
-}
-
-/// A shard's files as words that ranks exchange: size in two, digest in eight.
-static constexpr size_t wordsOfFile = 10, wordsOfShard = 2 * wordsOfFile;
-
-static void packFile(const ShardFile &file, int32_t *words) {
-  std::memcpy(words, &file.bytes, sizeof(file.bytes));
-  for (size_t i = 0; i < 8 && file.sha256.size() == 64; ++i)
-    words[2 + i] =
-        int32_t(std::stoul(file.sha256.substr(8 * i, 8), nullptr, 16));
-}
-
-static ShardFile unpackFile(const int32_t *words) {
-  ShardFile file;
-  std::memcpy(&file.bytes, words, sizeof(file.bytes));
-  for (size_t i = 0; i < 8; ++i)
-    file.sha256 += formatText("%08x", uint32_t(words[2 + i]));
-  return file;
-}
-
-static StatusOr<std::vector<Shard>> gatherShards(comm::Communicator &world,
-                                                 const Shard &own) {
-  std::vector<int32_t> words(wordsOfShard), all(wordsOfShard * world.size());
-  packFile(own.weights, words.data());
-  packFile(own.slots, words.data() + wordsOfFile);
-  HOCKET_RETURN_IF_ERROR(world.allGather(words.data(), all.data(), words.size(),
-                                         comm::DType::I32));
-  std::vector<Shard> shards;
-  for (unsigned rank = 0; rank < world.size(); ++rank)
-    shards.push_back({unpackFile(&all[rank * wordsOfShard]),
-                      unpackFile(&all[rank * wordsOfShard + wordsOfFile])});
-  return shards;
-}
-
-/// Rank 0 makes the folder, all write, rank 0 commits.
-static Status saveTogether(Executor &executor, const RunState &state,
-                           const std::string &dir) {
-  comm::Communicator &world = executor.communicators().world();
-  std::unique_ptr<PendingIteration> pending;
-  Status status;
-  std::string folder;
-  if (world.rank() == 0) {
-    auto created = PendingIteration::create(dir, state.step);
-    status = created.status();
-    if (created.ok()) {
-      pending = *std::move(created);
-      folder = pending->folder();
-    }
-  }
-  HOCKET_RETURN_IF_ERROR(agree(world, status));
-  HOCKET_RETURN_IF_ERROR(broadcastText(world, folder));
-  HOCKET_ASSIGN_OR_RETURN(auto tensors, ownTensors(executor));
-  auto written = writeShard(folder, world.rank(), world.size(), tensors);
-  HOCKET_RETURN_IF_ERROR(agree(world, written.status()));
-  HOCKET_ASSIGN_OR_RETURN(std::vector<Shard> shards,
-                          gatherShards(world, *written));
-  if (world.rank() == 0) {
-    auto all = savedTensors(executor.program());
-    status = all.ok() ? pending->commit(state, shards, *all) : all.status();
-  }
-  return agree(world, status);
-}
-
-Status hocket::saveRun(Executor &executor, const RunState &state,
-                       const std::string &dir) {
-  comm::PatientScope patient(executor.communicators().activity(),
-                             "saving a checkpoint");
-  if (executor.communicators().world().size() > 1)
-    return saveTogether(executor, state, dir);
-  HOCKET_ASSIGN_OR_RETURN(auto tensors, ownTensors(executor));
-  return saveCheckpoint(dir, state, tensors);
-}
-
-//===----------------------------------------------------------------------===//
-// Loading
-//===----------------------------------------------------------------------===//
 
 /// Whether a checkpoint may do without this tensor.
 static bool isOptional(const TensorSpec &spec) {

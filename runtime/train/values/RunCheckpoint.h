@@ -1,18 +1,13 @@
-//===- RunCheckpoint.h - The state of an executor on disk -------*- C++ -*-===//
+//===- RunCheckpoint.h - An executor filled from a checkpoint ---*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Moves what a program keeps from step to step (parameters, optimizer slots,
-/// and state such as the loss scale) between a device and a checkpoint, chunk
-/// by chunk, by global name and shape. What one plan has saved, any other
-/// loads.
-///
-/// With several ranks both are collectives of the world: every rank writes what
-/// it is the first to hold into a file of its own, rank 0 the rest, and each
-/// element is written once.
+/// Fills what a program keeps from step to step from a checkpoint, by global
+/// name and shape. What one plan has saved (RunSave.h), any other loads. With
+/// several ranks each is a collective of the world.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +23,6 @@ namespace hocket {
 /// the model has it.
 bool isWeight(const program::Program &program,
               const program::ParameterSlice &slice);
-
-/// Writes dir/iter_<state.step> and makes it the latest.
-Status saveRun(Executor &executor, const checkpoint::RunState &state,
-               const std::string &dir);
 
 /// Fills the executor's slices from the checkpoint in `dir` and returns the
 /// run's state. A checkpoint of another model is DataLoss and names the first

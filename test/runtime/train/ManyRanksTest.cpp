@@ -9,9 +9,11 @@
 #include "runtime/program/check/ProgramCheck.h"
 #include "runtime/train/LocalRanks.h"
 #include "runtime/train/Trainer.h"
+#include "runtime/train/step/RankAgreement.h"
 #include "runtime/train/values/Initialize.h"
 #include "runtime/train/values/RankSlice.h"
 #include "runtime/train/values/RunCheckpoint.h"
+#include "runtime/train/values/RunSave.h"
 #include "test/runtime/program/ProgramBuilder.h"
 #include "test/runtime/train/CountingSamples.h"
 
@@ -483,6 +485,47 @@ TEST_F(ManyRanks, ASaveThatFailsLeavesNothing) {
   Status status = runRanks(slicedProgram(2), [&](Executor &executor) {
     checkpoint::RunState state;
     return saveRun(executor, state, "/proc");
+  });
+  EXPECT_NE(status.message().find("/proc/iter_0000000: cannot create: "),
+            std::string::npos)
+      << status.message();
+}
+
+// While ranks write, what they have saved may change.
+TEST_F(ManyRanks, SavesACopyInTheBackground) {
+  for (unsigned ranks : {1u, 2u, 3u}) {
+    std::string dir = folder + "/" + std::to_string(ranks);
+    Status status = runRanks(slicedProgram(ranks), [&](Executor &executor) {
+      std::vector<float> values = together(executor);
+      checkpoint::RunState state;
+      state.step = 5;
+      HOCKET_ASSIGN_OR_RETURN(auto save,
+                              BackgroundSave::begin(executor, state, dir));
+      executor.setSeed(99);
+      HOCKET_RETURN_IF_ERROR(initializeParameters(executor));
+      EXPECT_NE(together(executor), values);
+      EXPECT_EQ(save->step(), 5u);
+      HOCKET_RETURN_IF_ERROR(save->finish());
+      EXPECT_EQ(loadRun(executor, dir)->step, 5u);
+      EXPECT_EQ(together(executor), values) << ranks;
+      return okStatus();
+    });
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+}
+
+TEST_F(ManyRanks, WhatIsNotFinishedIsNoCheckpoint) {
+  Status status = runRanks(slicedProgram(2), [&](Executor &executor) {
+    HOCKET_ASSIGN_OR_RETURN(
+        auto save, BackgroundSave::begin(executor, {}, folder + "/save"));
+    while (!save->isWritten())
+      std::this_thread::yield();
+    return anyOf(executor.communicators().world(), false).status();
+  });
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(std::filesystem::is_empty(folder + "/save"));
+  status = runRanks(slicedProgram(2), [&](Executor &executor) {
+    return BackgroundSave::begin(executor, {}, "/proc").status();
   });
   EXPECT_NE(status.message().find("/proc/iter_0000000: cannot create: "),
             std::string::npos)

@@ -183,6 +183,72 @@ TEST_F(TrainerTest, SavesAtIntervalsAndAtTheEnd) {
   EXPECT_EQ(*checkpoint::latestIteration(folder + "/save"), 5u);
 }
 
+TEST_F(TrainerTest, SavesTheSameInTheBackground) {
+  program::Program program = test::tinyModel();
+  program.mutable_training()->set_save_interval(2);
+  TinyRun one(program), other(program);
+  ASSERT_TRUE(one.train(5, folder + "/one").ok());
+  TrainerOptions options{5, folder + "/other", [&](const std::string &line) {
+                           other.printed.push_back(line);
+                         }};
+  options.savesInBackground = true;
+  std::vector<uint64_t> saved;
+  options.saved = [&](uint64_t step) {
+    EXPECT_GE(*checkpoint::latestIteration(folder + "/other"), step);
+    saved.push_back(step);
+    return okStatus();
+  };
+  MetricsLog log;
+  Trainer trainer(*other.executor, other.samples, nullptr, log, options);
+  Status status = trainer.run({});
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(saved, (std::vector<uint64_t>{2, 4, 5}));
+  EXPECT_THAT(other.notes(),
+              ElementsAre("saved step 2 in " + folder + "/other",
+                          "saved step 4 in " + folder + "/other",
+                          "saved step 5 in " + folder + "/other"));
+  std::vector<std::string> files;
+  for (const auto &entry : fs::recursive_directory_iterator(folder + "/one"))
+    if (entry.is_regular_file())
+      files.push_back(fs::relative(entry.path(), folder + "/one").string());
+  EXPECT_EQ(files.size(), 3 * 3 + 1u);
+  for (const std::string &file : files)
+    EXPECT_EQ(*readFile(folder + "/one/" + file, 1 << 20),
+              *readFile(folder + "/other/" + file, 1 << 20))
+        << file;
+}
+
+TEST_F(TrainerTest, SaysWhyNothingWasSavedInTheBackground) {
+  program::Program program = test::tinyModel();
+  program.mutable_training()->set_save_interval(2);
+  TinyRun run(program);
+  TrainerOptions options{50, "/proc"};
+  options.savesInBackground = true;
+  MetricsLog log;
+  Trainer trainer(*run.executor, run.samples, nullptr, log, options);
+  EXPECT_THAT(trainer.run({}).message(),
+              testing::StartsWith("step 2 could not be saved: "
+                                  "/proc/iter_0000002: cannot create: "));
+}
+
+// What is being written is complete, though the run ends with an error.
+TEST_F(TrainerTest, KeepsWhatWasBegunBeforeALossThatIsNoNumber) {
+  program::Program program = test::tinyModel();
+  program.mutable_training()->set_save_interval(1);
+  program.mutable_training()->mutable_learning_rate()->set_peak(1e30);
+  program.mutable_training()->mutable_learning_rate()->set_minimum(1e30);
+  TinyRun run(program);
+  TrainerOptions options{50, folder + "/save"};
+  options.savesInBackground = true;
+  MetricsLog log;
+  Trainer trainer(*run.executor, run.samples, nullptr, log, options);
+  Status status = trainer.run({});
+  EXPECT_THAT(status.message(), testing::HasSubstr("nothing is saved"));
+  auto latest = checkpoint::latestIteration(folder + "/save");
+  ASSERT_TRUE(latest.ok()) << latest.status().message();
+  EXPECT_EQ(*latest, trainer.position().step - 1);
+}
+
 TEST_F(TrainerTest, TellsWhoAsksThatACheckpointIsComplete) {
   program::Program program = test::tinyModel();
   program.mutable_training()->set_save_interval(2);
