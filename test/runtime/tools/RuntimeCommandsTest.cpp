@@ -276,8 +276,9 @@ TEST_F(RuntimeCommands, NothingThatWasSavedIsLost) {
 
 TEST_F(RuntimeCommands, AQueuedJobStartsNewAndThenGoesOn) {
   std::string job = "train " + hkx + " --data " + prepareData() + " --save " +
-                    folder + "/a/run --resume auto --keep 1 --log " + folder +
-                    "/log --steps ";
+                    folder +
+                    "/a/run --resume auto --keep 1 --async-save --log " +
+                    folder + "/log --steps ";
   Outcome first = hocketRuntime(job + "2");
   EXPECT_EQ(first.status, 0) << first.text;
   EXPECT_THAT(first.text, Not(HasSubstr("loaded step")));
@@ -286,8 +287,8 @@ TEST_F(RuntimeCommands, AQueuedJobStartsNewAndThenGoesOn) {
   EXPECT_THAT(second.text, HasSubstr("loaded step 2 from "));
   EXPECT_FALSE(fs::exists(folder + "/a/run/iter_0000002"));
   EXPECT_TRUE(fs::exists(folder + "/a/run/iter_0000005"));
-  for (const char *words : {"--resume auto", "--keep 2", "--overwrite",
-                            "--save x --resume auto --overwrite",
+  for (const char *words : {"--resume auto", "--keep 2", "--async-save",
+                            "--overwrite", "--save x --resume auto --overwrite",
                             "--save x --resume never", "--save x --keep 0"})
     EXPECT_EQ(hocketRuntime("train " + hkx + " --data x " + words).status, 2)
         << words;
