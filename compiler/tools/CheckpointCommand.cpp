@@ -9,6 +9,7 @@
 #include "base/File.h"
 #include "compiler/tools/ModelWeights.h"
 #include "compiler/tools/SpecOptions.h"
+#include "compiler/tools/Upcycle.h"
 #include "frontends/FrontEnd.h"
 #include "frontends/huggingface/ReadConfig.h"
 #include "frontends/huggingface/WriteConfig.h"
@@ -37,6 +38,7 @@ struct CheckpointArguments {
   std::string input, output, spec, base, experts = "joined";
   std::string format = "huggingface", dtype = "float32", tokenizer;
   double fileGigabytes = 5;
+  uint64_t expertCount = 0, topK = 2;
   spec::LoadOptions options;
 };
 
@@ -229,25 +231,13 @@ Status importHuggingFace(const CheckpointArguments &arguments) {
 std::vector<checkpoint::CheckpointTensor>
 weightsIn(const checkpoint::Checkpoint &from) {
   using namespace checkpoint;
-  constexpr uint64_t most = uint64_t{4} << 20;
   std::vector<CheckpointTensor> tensors;
-  for (const TensorSpec &spec : from.tensors()) {
-    if (!spec.key.slot.empty() || isAdapter(spec.key.name) ||
-        spec.key.name == "state")
-      continue;
-    SliceBounds whole = wholeOf(spec.shape);
-    auto bytes = [&from, spec, whole](const ByteSink &sink) -> Status {
-      uint64_t each = elementBytes(spec.type);
-      std::vector<uint8_t> part;
-      for (const SliceBounds &window : windowsOf(whole, each, most)) {
-        part.resize(elementsOf(window) * each);
-        HOCKET_RETURN_IF_ERROR(from.read(spec, window, part));
-        HOCKET_RETURN_IF_ERROR(sink(part));
-      }
-      return okStatus();
-    };
-    tensors.push_back({spec, {{whole, bytes}}});
-  }
+  for (const TensorSpec &spec : from.tensors())
+    if (spec.key.slot.empty() && !isAdapter(spec.key.name) &&
+        spec.key.name != "state") {
+      SliceBounds whole = wholeOf(spec.shape);
+      tensors.push_back({spec, {{whole, from.bytesOf(spec, whole)}}});
+    }
   return tensors;
 }
 
@@ -336,6 +326,31 @@ Status runImport(const CheckpointArguments &arguments) {
                         : arguments.format == "megatron";
   return isMegatron ? withoutControls(importMegatron(arguments))
                     : importHuggingFace(arguments);
+}
+
+/// A mixture of experts that computes what the dense model of a run does.
+Status runUpcycle(const CheckpointArguments &arguments) {
+  HOCKET_RETURN_IF_ERROR(checkpoint::expectNoIterations(arguments.output));
+  HOCKET_ASSIGN_OR_RETURN(auto dense,
+                          checkpoint::Checkpoint::open(arguments.input));
+  const std::string &of =
+      arguments.spec.empty() ? arguments.input : arguments.spec;
+  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec was, loadSpecification(of, {}));
+  if (was.spec.model().has_moe())
+    return invalidArgument(arguments.input + ": has experts already");
+  spec::LoadOptions options = arguments.options;
+  options.overrides.insert(
+      options.overrides.begin(),
+      {"model.moe.experts=" + std::to_string(arguments.expertCount),
+       "model.moe.top_k=" + std::to_string(arguments.topK)});
+  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec mixture,
+                          loadSpecification(of, options));
+  HOCKET_ASSIGN_OR_RETURN(auto tensors, upcycle(dense, mixture));
+  HOCKET_RETURN_IF_ERROR(saveImported(arguments, mixture, std::move(tensors)));
+  std::cout << arguments.output << ": " << arguments.expertCount
+            << " experts a layer, of which " << arguments.topK
+            << " take a token, made of step " << dense.state().step << "\n";
+  return okStatus();
 }
 
 void addArguments(CLI::App &command, CheckpointArguments &arguments,
@@ -430,4 +445,28 @@ void hocket::registerCheckpoint(CLI::App &app, Status &result) {
             {"auto", "huggingface", "megatron", "peft"})
       ->capture_default_str();
   in->callback([importing, &result] { result = runImport(*importing); });
+  auto upcycling = std::make_shared<CheckpointArguments>();
+  CLI::App *up = addCommand(*command, "upcycle",
+                            "Make the start of a mixture of experts from a "
+                            "dense model's checkpoint");
+  up->footer(
+      "Every expert begins as its layer's MLP, and routers with random "
+      "numbers of\ntraining.seed, so that the mixture computes at first what "
+      "the dense model does.\n\nExample:\n  hocket checkpoint upcycle run -o "
+      "start --experts 8 --top-k 2 --set model.moe.aux_loss=0.01\n  hocket "
+      "compile start --mesh dp=8,ep=8 -o mixture.hkx\n  hocket train "
+      "mixture.hkx --data data/books --load start --save mixture");
+  addArguments(*up, *upcycling,
+               "A checkpoint of a dense model, or one iteration of it");
+  wantWhole(up->add_option("--experts", upcycling->expertCount,
+                           "Experts of a layer (model.moe.experts)"),
+            2)
+      ->type_name("N")
+      ->required();
+  wantWhole(up->add_option("--top-k", upcycling->topK,
+                           "How many take a token (model.moe.top_k)"),
+            1)
+      ->type_name("K")
+      ->capture_default_str();
+  up->callback([upcycling, &result] { result = runUpcycle(*upcycling); });
 }

@@ -167,3 +167,18 @@ Status Checkpoint::read(const TensorSpec &spec, const SliceBounds &slice,
   }
   return okStatus();
 }
+
+ByteProducer Checkpoint::bytesOf(const TensorSpec &spec,
+                                 const SliceBounds &slice) const {
+  return [this, spec, slice](const ByteSink &sink) {
+    constexpr uint64_t most = uint64_t(4) << 20;
+    std::vector<uint8_t> bytes;
+    uint64_t each = elementBytes(spec.type);
+    for (const SliceBounds &window : windowsOf(slice, each, most)) {
+      bytes.resize(elementsOf(window) * each);
+      HOCKET_RETURN_IF_ERROR(read(spec, window, bytes));
+      HOCKET_RETURN_IF_ERROR(sink(bytes));
+    }
+    return okStatus();
+  };
+}

@@ -134,6 +134,9 @@ public:
   Status read(const TensorSpec &spec, const SliceBounds &slice,
               std::span<uint8_t> out) const;
 
+  /// Gives the same bytes a few MiB at a time; the checkpoint outlives it.
+  ByteProducer bytesOf(const TensorSpec &spec, const SliceBounds &slice) const;
+
 private:
   struct StoredSlice {
     size_t file = 0; ///< Index into `files`.

@@ -14,8 +14,6 @@
 using namespace hocket;
 using namespace hocket::checkpoint;
 
-static constexpr uint64_t kCopyBytes = uint64_t{4} << 20;
-
 namespace {
 class Resharding {
 public:
@@ -44,16 +42,12 @@ private:
 
 ByteProducer Resharding::bytesOf(const TensorSpec &spec,
                                  const SliceBounds &slice) const {
-  return [this, spec, slice](const ByteSink &sink) {
-    std::vector<uint8_t> bytes;
-    uint64_t each = elementBytes(spec.type);
-    for (const SliceBounds &window : windowsOf(slice, each, kCopyBytes)) {
-      bytes.resize(elementsOf(window) * each);
-      HOCKET_RETURN_IF_ERROR(from.read(spec, window, bytes));
-      HOCKET_RETURN_IF_ERROR(sink(bytes));
-      progress(bytes.size());
-    }
-    return okStatus();
+  return [this, bytes = from.bytesOf(spec, slice)](const ByteSink &sink) {
+    return bytes([&](std::span<const uint8_t> part) {
+      HOCKET_RETURN_IF_ERROR(sink(part));
+      progress(part.size());
+      return okStatus();
+    });
   };
 }
 
