@@ -96,6 +96,8 @@ constexpr Row table[] = {
     {"rope", runs<rope, ropeArguments>},
     {"attention_forward", runs<attentionForward, attentionForwardArguments>},
     {"attention_backward", runs<attentionBackward, attentionBackwardArguments>},
+    {"attention_backward_joint",
+     runs<attentionBackward, attentionBackwardArguments>},
     {"attention_forward_shard",
      runs<attentionForward, attentionForwardArguments>},
     {"attention_backward_shard",

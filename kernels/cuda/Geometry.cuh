@@ -52,6 +52,15 @@ constexpr int kHopperRows = 128, kHopperThreads = 384;
 HOCKET_BOTH constexpr int hopperKeys(int dim) { return dim > 64 ? 64 : 128; }
 constexpr int kHopperQueries = 64;
 constexpr int kHopperGradientStages = 5, kHopperQueryStages = 3;
+/// The gradient in five GEMMs, of all rows of a head a block: threads that
+/// multiply; f32 sums of 128 queries, and of how many times as many queries the
+/// sums are in shared memory; blocks at most, as no GPU of sm_90 has more
+/// multiprocessors.
+constexpr int kJointHeadThreads = 256, kJointSums = kHopperRows * 64;
+constexpr int kJointMostBlocks = 144;
+HOCKET_BOTH constexpr int jointHeldPairs(int pairs) {
+  return pairs < 3 ? pairs : 3;
+}
 /// Bytes of shared memory before the tiles begin at a multiple of 1024.
 constexpr int kTileAlignment = 1023;
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kernels/library/JointGradient.h"
 #include "kernels/library/OpSizes.h"
 #include "kernels/reference/Attention.h"
 #include "kernels/reference/RelativeBuckets.h"
@@ -122,6 +123,14 @@ KernelError attentionForwardBytes(Integers n, Floats floats, Bytes bytes) {
 }
 KernelError attentionBackwardBytes(Integers n, Floats floats, Bytes bytes) {
   return attentionBytes<attentionSizes, setBackwardBytes>(n, floats, bytes);
+}
+KernelError attentionBackwardJointBytes(Integers n, Floats floats,
+                                        Bytes bytes) {
+  if (KernelError error = attentionBackwardBytes(n, floats, bytes))
+    return error;
+  return isJointGradient(n, floats)
+             ? nullptr
+             : "no kernel has all gradients of such attention";
 }
 KernelError attentionForwardShardBytes(Integers n, Floats floats, Bytes bytes) {
   return attentionBytes<attentionShardSizes, setForwardBytes>(n, floats, bytes);

@@ -31,6 +31,8 @@ static constexpr LibraryOp table[] = {
     {"attention_forward", 5, 5, 3, 0b11000, false, attentionForwardBytes},
     {"attention_backward", 10, 10, 3, 0b1111000000, false,
      attentionBackwardBytes},
+    {"attention_backward_joint", 10, 10, 3, 0b1111000000, false,
+     attentionBackwardJointBytes},
     {"attention_forward_shard", 5, 5, 7, 0b11000, false,
      attentionForwardShardBytes},
     {"attention_backward_shard", 10, 10, 7, 0b1111000000, false,

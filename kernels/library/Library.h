@@ -56,6 +56,9 @@
 ///                     dq, dk, dv (out; as q, k, v), delta f32[B, n, S] (out:
 ///                     workspace)
 ///                     integers, floats, scalars: as attention_forward
+/// attention_backward_joint
+///                     as attention_backward, where it isJointGradient()
+///                     (JointGradient.h)
 /// attention_forward_shard, attention_backward_shard
 ///                     as attention_forward and attention_backward of a shard
 ///                     of more: q, o [B, S, n, d], k, v [B, K, g, d]

@@ -93,6 +93,7 @@ KernelError gemmPackSizes(Integers n, Floats floats, Bytes bytes);
 // AttentionSizes.cpp
 KernelError attentionForwardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionBackwardBytes(Integers n, Floats floats, Bytes bytes);
+KernelError attentionBackwardJointBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionForwardShardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionBackwardShardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionForwardDocumentsBytes(Integers n, Floats floats,

@@ -222,6 +222,31 @@ public:
     return append(kernel, g, s.keys, s.kvHeads, 6);
   }
 
+  /// All three at once, of an isJointGradient(); sums of queries whose room is
+  /// not in shared memory take `workspaceBytes`.
+  KernelError jointGradient(int64_t &workspaceBytes) {
+    auto pairs = static_cast<int>(blocksOf(s.queries, cuda::kHopperRows));
+    int held = cuda::jointHeldPairs(pairs);
+    int64_t blocks =
+        std::min<int64_t>(s.batch * s.heads, cuda::kJointMostBlocks);
+    constexpr int64_t bytesOfPair = 4 * cuda::kJointSums;
+    workspaceBytes = blocks * (pairs - held) * bytesOfPair;
+    // Keys, values, tiles of queries and of their gradients, scores of a pair.
+    int rows = 2 * cuda::kHopperRows +
+               2 * cuda::kHopperQueryStages * cuda::kHopperQueries +
+               2 * cuda::kHopperRows;
+    Geometry g = {"HopperJointAttention.cuh", "hopperAttentionJointGradient",
+                  cuda::kHopperThreads, cuda::kHopperRows,
+                  rows * s.dim * 2 + held * bytesOfPair + cuda::kTileAlignment};
+    LaunchText kernel = gradient(g, cuda::kHopperQueries, g.rows);
+    kernel.persistent();
+    kernel.out("dq", type, out(0)).out("dk", type, out(1));
+    kernel.out("dv", type, out(2)).workspace("workspace", "float");
+    addCall(kernel, 6);
+    return appendLaunch(launches, kernel, {blocks, 1, 1}, g.threads,
+                        g.sharedBytes);
+  }
+
 private:
   LaunchText text(const char *header, const char *function) const {
     LaunchText text(header, function, {"$_shape"});
@@ -290,12 +315,19 @@ private:
             {64, 1, rows, 1}};
   }
 
-  /// `rows` rows of `heads` heads are the blocks' own; the last argument is
-  /// made of the call's scalars, its place and, where documents share
-  /// sequences, their positions, which stand behind `inputs` others and the
-  /// bias.
+  /// Of `rows` rows of `heads` heads, which are the blocks' own; see addCall().
   KernelError append(LaunchText &kernel, const Geometry &g, int64_t rows,
                      int64_t heads, uint32_t inputs) {
+    addCall(kernel, inputs);
+    return appendLaunch(launches, kernel,
+                        {blocksOf(rows, g.rows), heads, s.batch}, g.threads,
+                        g.sharedBytes);
+  }
+
+  /// Adds the last argument, which is made of the call's scalars, its place
+  /// and, where documents share sequences, their positions, which stand behind
+  /// `inputs` others and the bias.
+  void addCall(LaunchText &kernel, uint32_t inputs) {
     static const char *const names[] = {"seed", "step",     "base", "query",
                                         "key",  "sequence", "head"};
     std::string list;
@@ -313,9 +345,6 @@ private:
     kernel.pass("placeCall({" + list + "}, stream, " +
                 std::to_string(s.behind) + ", " + std::to_string(s.sequence) +
                 (s.documents ? ", positions, fault)" : ", nullptr, fault)"));
-    return appendLaunch(launches, kernel,
-                        {blocksOf(rows, g.rows), heads, s.batch}, g.threads,
-                        g.sharedBytes);
   }
 
   const CudaRequest &request;
@@ -368,6 +397,20 @@ KernelError launchAttentionBackward(const CudaRequest &request,
         return error;
     return writer.keyGradient();
   });
+}
+
+/// As launchAttentionBackward() but on Hopper.
+KernelError launchAttentionJoint(const CudaRequest &request, CudaCall &call) {
+  if (KernelError error = launchAttentionBackward(request, call))
+    return error;
+  Sizes s(request);
+  if (!fits(s, Way::Warpgroups))
+    return nullptr;
+  call.hopper.clear();
+  AttentionWriter writer(request, Way::Warpgroups, call.hopper);
+  if (KernelError error = writer.delta())
+    return error;
+  return writer.jointGradient(call.workspaceBytes);
 }
 
 } // namespace hocket::kernels::library

@@ -68,6 +68,7 @@ constexpr Row rows[] = {
     {"rope", launchRope},
     {"attention_forward", launchAttentionForward},
     {"attention_backward", launchAttentionBackward},
+    {"attention_backward_joint", launchAttentionJoint},
     {"attention_forward_shard", launchAttentionForward},
     {"attention_backward_shard", launchAttentionBackward},
     {"attention_forward_documents", launchAttentionForward},

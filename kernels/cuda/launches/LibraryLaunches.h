@@ -77,6 +77,7 @@ KernelError launchDequantizeBlocks(const CudaRequest &request, CudaCall &call);
 bool fitsFragments(int64_t dtype, int64_t dim);
 KernelError launchAttentionForward(const CudaRequest &request, CudaCall &call);
 KernelError launchAttentionBackward(const CudaRequest &request, CudaCall &call);
+KernelError launchAttentionJoint(const CudaRequest &request, CudaCall &call);
 
 // CachedLaunches.cpp
 KernelError launchCachedAttention(const CudaRequest &request, CudaCall &call);

@@ -55,6 +55,7 @@ struct Subject {
   DType dtype;
   /// Where documents share its sequences; without the shape's pointer.
   std::vector<int32_t> positions = {};
+  bool isJoint = false; ///< All gradients are one kernel's.
 
   AttentionShape shape() const {
     AttentionShape shape = s;
@@ -70,7 +71,8 @@ struct Subject {
   }
   LibraryCase backward() const {
     return caseOf(shape(), dtype,
-                  s.reach > 0            ? "attention_backward_biased"
+                  isJoint                ? "attention_backward_joint"
+                  : s.reach > 0          ? "attention_backward_biased"
                   : !positions.empty()   ? "attention_backward_documents"
                   : s.place.sequence > 0 ? "attention_backward_shard"
                                          : "attention_backward");
@@ -159,6 +161,21 @@ void check(const std::vector<Subject> &subjects, bool any = true) {
     if (!both[0].hopper.empty())
       check(subjects[i], both, library, 9);
   }
+}
+
+/// Sums of up to three pairs of tiles of queries are in shared memory; blocks
+/// have several heads each.
+TEST(CudaAttention, AllGradientsInOneKernel) {
+  std::vector<Subject> subjects;
+  auto add = [&](const AttentionShape &s, DType dtype) {
+    subjects.push_back({s, dtype, {}, true});
+  };
+  add(shapeOf(1, 640, 1, 1, 64), DType::BF16);
+  add(shapeOf(2, 300, 2, 2, 64), DType::BF16);
+  add(shapeOf(3, 64, 1, 1, 64), DType::F16);
+  add(capped(shapeOf(1, 130, 1, 1, 64), 2), DType::BF16);
+  add(sloped(shapeOf(1, 129, 3, 3, 64)), DType::BF16);
+  check(subjects, false);
 }
 
 TEST(CudaAttention, EveryHeadSize) {

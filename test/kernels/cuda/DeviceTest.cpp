@@ -166,6 +166,7 @@ std::vector<std::string> testedOps() {
             "global_norm",
             "attention_forward",
             "attention_backward",
+            "attention_backward_joint",
             "grouped_linear_weight_gradient"};
   std::set<std::string> ops;
   for (const auto &list : {denseCases(), expertCases(), stateCases()})

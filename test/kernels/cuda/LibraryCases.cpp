@@ -115,6 +115,10 @@ void addAttention(Cases &cases) {
                      {x, x, x, x, row, x, x, x, x, sums}});
   };
   add({bf16, 1, 33, 2, 1, 64, 1, 0, 9}, {0.25, 0}, {77, 3, 5});
+  // Of four pairs of tiles of queries, one has its sums in the workspace.
+  cases.push_back(cases.back());
+  cases.back().op = "attention_backward_joint";
+  cases.back().integers = {bf16, 1, 400, 1, 1, 64, 1, 0, 9};
   for (auto [dtype, d] : {std::pair{f16, int64_t(64)}, {f32, 20}})
     for (const std::vector<double> &floats :
          {std::vector{0.25, 0.0, 2.0}, {0.25, 0.0, 0.0, 1.0}})

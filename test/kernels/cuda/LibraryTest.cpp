@@ -405,6 +405,16 @@ TEST(CudaLibrary, WarpgroupsHaveTheirRegisters) {
         CudaCall call = callOf(c, forward ? 5 : 10);
         launches.insert(launches.end(), call.hopper.begin(), call.hopper.end());
       }
+  for (const std::vector<double> &numbers : floats)
+    if (numbers[1] == 0) {
+      CudaCall call = callOf({"attention_backward_joint",
+                              {bf16, 1, 2048, 4, 4, 64, 1, 0, 9},
+                              numbers,
+                              {77, 3, 5},
+                              {}},
+                             10);
+      launches.insert(launches.end(), call.hopper.begin(), call.hopper.end());
+    }
   for (const char *op : {"grouped_linear", "grouped_linear_input_gradient",
                          "grouped_linear_weight_gradient"}) {
     CudaCall call =

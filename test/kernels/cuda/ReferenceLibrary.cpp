@@ -56,6 +56,8 @@ constexpr Row table[] = {
      runs<reference::attentionForward, attentionForwardArguments>},
     {"attention_backward",
      runs<reference::attentionBackward, attentionBackwardArguments>},
+    {"attention_backward_joint",
+     runs<reference::attentionBackward, attentionBackwardArguments>},
     {"attention_backward_shard",
      runs<reference::attentionBackward, attentionBackwardArguments>},
     {"attention_forward_documents",

@@ -16,6 +16,7 @@ ARGUMENTS = {
     "fenceBarrierInit": [], "__syncthreads": [], "fenceProxyAsync": [],
     "beginToFetch": [], "beginToMultiply": [], "namedBarrierSync": [0, 1], "namedBarrierArrive": [0, 1],
     "fetchRows": [0, 2], "fetchStep": [0, 2], "beginDots": [2, 4], "beginSums": [3],
+    "beginProducts": [2, 4], "storePacked": [0, 2],
     "clearFrom": [], "multiplyStep": [], "multiplyNext": [],
 }  # fmt: skip
 # Methods, by what they belong to.
@@ -28,7 +29,7 @@ METHODS = {
 # What is no step but looks like one must not be left out unseen.
 WATCHED = re.compile(
     r"\w*[rR]ing\.|\w*[bB]arrier\w*\b|There\b|\border\b|\bnamedBarrier(?:Sync|Arrive)\b"
-    r"|setmaxnreg\w*|\bwgmma\.(?:template )?wait|\bbegin(?:Dots|Sums)\b"
+    r"|setmaxnreg\w*|\bwgmma\.(?:template )?wait|\bbegin(?:Dots|Sums|Products)\b|\bstorePacked\b"
 )
 
 
