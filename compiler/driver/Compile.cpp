@@ -407,6 +407,7 @@ private:
     options.fuse = request.fuse;
     options.target = request.target;
     options.invariantGemms = request.invariantGemms;
+    options.jointAttention = request.jointAttention;
     options.leastPart = request.leastPart;
     if (request.target == "cuda")
       options.f8Layouts = cuda::f8LayoutsOf(request.architectures);

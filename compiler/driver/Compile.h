@@ -57,6 +57,8 @@ struct CompileRequest {
   bool fuse = true;
   /// cuda: forward GEMMs whose bits do not depend on their number of rows.
   bool invariantGemms = false;
+  /// cuda: one kernel for all gradients of attention, where there is one.
+  bool jointAttention = false;
   /// The fewest positions of a part of a sequence that documents, and ranks,
   /// share; for tests, whose sequences are short.
   int64_t leastPart = PipelineOptions().leastPart;

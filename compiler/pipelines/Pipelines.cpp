@@ -147,6 +147,8 @@ static void addKernPasses(OpPassManager &manager,
     // As early: what it writes for a bias is fused, too.
     if (options.invariantGemms)
       manager.addPass(createKernInvariantGemms());
+    if (options.jointAttention)
+      manager.addPass(createKernJointAttention());
   }
   if (options.fuse) {
     // Before anything stands between the two.

@@ -37,6 +37,7 @@ struct PipelineOptions {
   /// kern-fit-f8-gemms.
   std::string f8Layouts = "inner-fastest";
   bool invariantGemms = false; ///< kern-invariant-gemms, of cuda
+  bool jointAttention = false; ///< kern-joint-attention, of cuda
   bool fuse = true;            ///< off: every op is its own kernel
   int64_t leastPart = 128;     ///< of convert-xf-to-dist
   /// Of pipe-recompute, by pipeline rank.

@@ -36,6 +36,7 @@ namespace {
 struct CompileArguments {
   CompileRequest request;
   std::string output, from, to = "program", emit;
+  std::string attentionGradient = "recomputed";
   std::vector<std::string> entries; ///< Empty: to train.
   bool noFusion = false, json = false;
   AutoPlanOptions search; ///< With `--plan auto`.
@@ -90,6 +91,18 @@ Status parseLevels(CompileArguments &arguments) {
   if (!arguments.request.from)
     return invalidArgument("--compile-from=" + arguments.from +
                            ": the levels are xf, dist, pipe, kern and exec");
+  return okStatus();
+}
+
+Status parseAttentionGradient(CompileArguments &arguments,
+                              const std::string &target) {
+  const std::string &kind = arguments.attentionGradient;
+  if (kind != "recomputed" && kind != "joint")
+    return invalidArgument("--attention-gradient " + kind +
+                           ": write recomputed or joint");
+  arguments.request.jointAttention = kind == "joint";
+  if (arguments.request.jointAttention && target != "cuda")
+    return invalidArgument("--attention-gradient joint is for --target cuda");
   return okStatus();
 }
 
@@ -380,6 +393,7 @@ Status run(CompileArguments &arguments) {
   if (request.invariantGemms && target != "cuda")
     return invalidArgument("--invariant-gemms is for --target cuda: on CPUs no "
                            "GEMM depends on its number of rows");
+  HOCKET_RETURN_IF_ERROR(parseAttentionGradient(arguments, target));
   HOCKET_RETURN_IF_ERROR(target == "cuda"
                              ? checkArchitectures(request.architectures)
                              : chooseInstructionSets(request.architectures));
@@ -438,6 +452,15 @@ void addTargetOptions(CLI::App &command, CompileArguments &arguments) {
                 "cuda: compute forward GEMMs with a kernel of one tile size, "
                 "so that no bit depends on the number of rows, as on CPUs. "
                 "Slower than cuBLASLt (docs/gpus.md)")
+      ->group(targetOptions);
+  command
+      .add_option("--attention-gradient", arguments.attentionGradient,
+                  "cuda: recomputed: gradients of queries, and of keys and "
+                  "values, in a kernel each, which both compute the scores; "
+                  "joint: one kernel where Hopper has one for the shape "
+                  "(docs/gpus.md)")
+      ->type_name("KIND")
+      ->capture_default_str()
       ->group(targetOptions);
   command
       .add_option("--emit", arguments.emit,

@@ -69,6 +69,28 @@ def KernInvariantGemms : Kern_Pass<"kern-invariant-gemms"> {
     Statistic<"replaced", "replaced", "Number of GEMMs replaced">];
 }
 
+def KernJointAttention : Kern_Pass<"kern-joint-attention"> {
+  let summary = "finds all gradients of attention in one kernel";
+  let description = [{
+    The gradients of attention take two kernels, one for queries and one for keys
+    and values, which both compute the scores: seven GEMMs. Hopper has
+    a kernel that computes them once, five GEMMs, for causal attention of
+    whole sequences of up to 2,048 positions, with as many heads of keys as of
+    queries, of size 64, in 16 bits and without dropout. A block of it has a whole
+    head, so this pass chooses it where a batch has 128 heads or more:
+
+    ```mlir
+    %r:4 = kern.library "attention_backward"(%q, %k, %v, %o, %lse, %do) {integers = array<i64: 1, 64, 1024, 12, 12, 64, 1, 0, 0>, ..}
+    ```
+    becomes
+    ```mlir
+    %r:4 = kern.library "attention_backward_joint"(%q, %k, %v, %o, %lse, %do) {integers = array<i64: 1, 64, 1024, 12, 12, 64, 1, 0, 0>, ..}
+    ```
+  }];
+  let statistics = [
+    Statistic<"replaced", "replaced", "Number of calls replaced">];
+}
+
 def KernFuseGemmEpilogue : Kern_Pass<"kern-fuse-gemm-epilogue"> {
   let summary = "gives what follows a GEMM to the GEMM";
   let description = [{

@@ -43,6 +43,8 @@ TRAINING = ("training { sequence_length: 256 global_batch_size: 24 precision: BF
 
 PLANS = (
     ("gpt", "--mesh dp=2 --microbatches 3"),
+    ("gpt", "--attention-gradient joint --set training.micro_batch_size=64"
+            " --set training.global_batch_size=64"),
     ("gpt", "--mesh dp=4 --zero 2"),
     ("gpt", "--mesh dp=2 --zero 3 --set training.precision=FP32"),
     ("gpt", "--mesh dp=2 --set training.fp8_format=HYBRID"),

@@ -72,11 +72,12 @@ class BudgetsTest(unittest.TestCase):
 
     def test_the_table_is_whole(self):
         self.assertEqual(len(plans.EXAMPLES), 15)
-        self.assertEqual(len(plans.PLANS), 40)
+        self.assertEqual(len(plans.PLANS), 41)
         self.assertGreater(self.count, 1000)
         self.assertGreater(len(self.kinds), 200)
         for function in ("attentionForward", "cachedScan", "cachedSums",
-                         "hopperAttentionForward", "rope", "router"):  # fmt: skip
+                         "hopperAttentionForward", "hopperAttentionJointGradient",
+                         "rope", "router"):  # fmt: skip
             self.assertIn(function, {kernel.function for kernel, _ in self.compiled})
 
     def test_nothing_waits_that_need_not(self):

@@ -134,6 +134,9 @@ class CommandLineTest(unittest.TestCase):
             ("x86-64-v3,x86-64-v3", "--arch names x86-64-v3 twice"),
         ):
             self.refuses(2, message, "compile", self.spec, "--arch", name, "-o", one)
+        for kind, message in (("atomic", "--attention-gradient atomic: write recomputed or joint"),
+                              ("joint", "--attention-gradient joint is for --target cuda")):  # fmt: skip
+            self.refuses(2, message, "compile", self.spec, "--attention-gradient", kind, "-o", one)
         self.refuses(2, "not for the IR of a level", "compile", self.spec, "--arch",
                      "native", "--compile-to", "kern", "-o", self.folder / "x")  # fmt: skip
 
