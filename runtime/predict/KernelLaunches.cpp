@@ -8,6 +8,7 @@
 
 #include "base/Format.h"
 #include "base/ScanFlops.h"
+#include "kernels/cuda/Geometry.cuh"
 #include "kernels/cuda/launches/Library.h"
 #include "runtime/predict/InstructionCost.h"
 #include "runtime/predict/ScanWork.h"
@@ -179,7 +180,7 @@ private:
             std::min(askedBytes(bytes / threads), vectorOf(function));
       }
     }
-    if (hasWorkspace)
+    if (hasWorkspace && !function.ends_with("JointGradient"))
       launch.bytes += double(made.workspaceBytes);
     if (function == "crossEntropyJoint") {
       double again = touched[0] - launch.blocks * launch.sharedBytes;
@@ -228,20 +229,36 @@ private:
     launch.threadBytes = 0;
   }
 
+  /// Sums of a joint gradient that are not in shared memory, written and read
+  /// as often as a later tile of keys adds to them. Most of it stays in the
+  /// GPU's second cache; priced as if nothing did.
+  static double sumBytes(const AttentionSizes &sizes) {
+    auto pairs = static_cast<int>((sizes.queries + cuda::kHopperRows - 1) /
+                                  cuda::kHopperRows);
+    double apart = pairs - cuda::jointHeldPairs(pairs);
+    double times = apart * (apart - 1) / 2;
+    return sizes.sequences * sizes.heads * times * 2 * 4 * cuda::kJointSums;
+  }
+
   /// Backward computes the scores twice, once for each of its kernels: three
-  /// GEMMs by queries, four by keys.
+  /// GEMMs by queries, four by keys; five where one kernel has both.
   static void addAttention(const std::string &function,
                            const AttentionSizes &sizes, KernelLaunch &launch) {
     bool byQueries = function.ends_with("QueryGradient");
     bool byKeys = function.ends_with("KeyGradient");
-    if (sizes.backward && !byQueries && !byKeys)
+    bool isJoint = function.ends_with("JointGradient");
+    if (sizes.backward && !byQueries && !byKeys && !isJoint)
       return; // What only reads and writes.
-    double gemms = byQueries ? 3 : byKeys ? 4 : 2;
+    double gemms = byQueries ? 3 : byKeys ? 4 : isJoint ? 5 : 2;
     launch.flops = sizes.forwardFlops() * gemms / 2;
     launch.tensorCores = sizes.elementBytes < 4;
     launch.threadBytes = 0;
     if (launch.tensorCores)
       launch.attention = AttentionPart{sizes, sizes.backward ? gemms / 7 : 1};
+    if (isJoint) {
+      launch.attention->wholeHeads = sizes.sequences * sizes.heads;
+      launch.bytes += sumBytes(sizes);
+    }
   }
 
   const program::Library &call;

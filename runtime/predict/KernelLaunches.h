@@ -41,6 +41,8 @@ struct GemmSizes {
 struct AttentionPart {
   AttentionSizes sizes;
   double share = 1;
+  /// Heads that blocks take whole, by turns; 0: a block has its own work.
+  double wholeHeads = 0;
 };
 
 struct KernelLaunch {

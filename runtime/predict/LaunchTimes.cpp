@@ -128,7 +128,11 @@ double LaunchTimes::computeSeconds(const KernelLaunch &launch) const {
     double forward = times.attention(sizes.forwardFlops(), sizes.span(),
                                      sizes.headDim, share);
     double pass = sizes.backward ? times.software().attention_backward() : 1;
-    return forward * pass * launch.attention->share * unfilled(launch.blocks);
+    double whole = launch.attention->wholeHeads;
+    auto count = double(device.multiprocessors().count());
+    double idle = whole > 0 ? std::ceil(whole / count) * count / whole
+                            : unfilled(launch.blocks);
+    return forward * pass * launch.attention->share * idle;
   }
   double peak = launch.tensorCores ? device.peak_16bit() * kernels.gemm()
                                    : device.peak_vector();

@@ -47,6 +47,20 @@ class RooflineTest(unittest.TestCase):
     def roofline(self, program, *options):
         return json.loads(self.must("inspect", program, "--roofline", "--json", *options))
 
+    def test_a_joint_gradient_of_attention_has_five_products(self):
+        joint = self.compile("joint", "gpt2-124m", "--microbatches", 2, "--attention-gradient", "joint",
+                             "--set", "training.micro_batch_size=64")  # fmt: skip
+
+        def gradients(program):
+            kernels = self.roofline(program)["roles"][0]["kernels"]
+            found = [k for k in kernels if re.match("attention_backward.*Gradient", k["name"])]
+            return (sum(k["launches"] for k in found),
+                    sum(k["launches"] * k["flops"] for k in found))  # fmt: skip
+
+        apart, together = gradients(self.gpt2), gradients(joint)
+        self.assertEqual(apart[0], 2 * together[0])
+        self.assertAlmostEqual(together[1] / apart[1], 5 / 7)
+
     def test_gemms_are_those_of_the_program(self):
         """Counted again from the listing of instructions."""
         role = json.loads(self.must("inspect", self.gpt2, "--json"))["roles"][0]

@@ -226,6 +226,33 @@ TEST_F(RooflineOfAStep, AttentionHasALaunchForEachPass) {
   EXPECT_EQ(found.roles[0].rows[2].name, "attention_backward: attentionDelta");
 }
 
+TEST_F(RooflineOfAStep, AJointGradientComputesScoresOnce) {
+  auto *call = sequence->add_instructions()->mutable_library();
+  call->set_op("attention_backward_joint");
+  for (int i = 0; i < 10; ++i)
+    call->add_buffers(i == 4 || i == 9
+                          ? buffer({64, 12, 1024}, program::F32)
+                          : buffer({64, 1024, 12, 64}, program::BF16));
+  for (int64_t integer :
+       {int64_t(program::BF16), int64_t(64), int64_t(1024), int64_t(12),
+        int64_t(12), int64_t(64), int64_t(1), int64_t(0), int64_t(0)})
+    call->add_integers(integer);
+  call->add_floats(0.125), call->add_floats(0);
+  for (int i = 0; i < 3; ++i)
+    call->add_scalars();
+  Roofline found = roofline();
+  ASSERT_EQ(found.roles[0].rows.size(), 2);
+  const RooflineRow &joint = found.roles[0].rows[0];
+  double heads = 64 * 12, gemmFlops = 2 * heads * 1024 * 1024 * 64 / 2;
+  EXPECT_EQ(joint.launch.flops, 5 * gemmFlops);
+  EXPECT_EQ(joint.launch.attention->wholeHeads, heads);
+  // q, k, v, do and their gradients, two statistics of each row, and sums of
+  // 128 queries in f32 where there is no room for them: of the first five of
+  // eight tiles, to which 0 to 4 tiles of keys add more than once.
+  double rows = heads * 1024, sums = heads * 10 * 2 * 128 * 64 * 4;
+  EXPECT_EQ(joint.launch.bytes, rows * (7 * 64 * 2 + 2 * 4) + sums);
+}
+
 TEST_F(RooflineOfAStep, ScansHaveTheirFlops) {
   auto *call = sequence->add_instructions()->mutable_library();
   call->set_op("state_scan");
