@@ -50,6 +50,7 @@ class Model:
     layers: tuple = (None,)  # to be tried, most first; None: the spec's
     beside: str = ""  # in fp8, with the sizes of this model, which is in bf16
     in_pytorch: bool = True  # torch_train.py has it, too
+    options: tuple = ()  # of `hocket compile`
 
     def settings(self, batch):
         return (FP8 if self.beside else {}) | {
@@ -65,6 +66,8 @@ LLAMA_LAYERS = tuple(range(32, 0, -1))
 OF_PYTORCH = 0.6  # of its memory, what Hocket takes of the same layers
 MODELS = (
     Model("gpt2-124m", "gpt2-124m", (64, 32), 1024),
+    Model("gpt2-124m-joint", "gpt2-124m", (64, 32), 1024, in_pytorch=False,
+          options=("--attention-gradient", "joint")),  # fmt: skip
     Model("gpt2-1.5b", "gpt2-1.5b", (32, 16, 8), 1024),
     Model("llama-8k", "llama-3-8b", (1,), 8192, LLAMA_LAYERS),
     Model("llama-8k-fp8", "llama-3-8b", (1,), 8192, beside="llama-8k"),
@@ -296,7 +299,7 @@ class Preparation:
 
     def prepare_model(self, model):
         """Its entry of the manifest, or why there is none."""
-        options = [*self.gpu_options()]
+        options = [*self.gpu_options(), *model.options]
         if not self.arguments.tiny:
             options += ["--memory", self.memory_for(model)]
         for batch, layers in self.sizes_of(model):

@@ -469,7 +469,8 @@ class Check:
             found.append(figure(f"{op}, {name}", speed, "TFLOP/s"))
             what = f"{op} over one dense GEMM of cuBLASLt, {name}"
             found.append(figure(what, share, ""))
-        for op, goal in (("attention_forward", 500), ("attention_backward", 400)):
+        for op, goal in (("attention_forward", 500), ("attention_backward", 400),
+                         ("attention_backward_joint", None)):  # fmt: skip
             for sequence, dim, causal, speed in figures.attention(rows, op):
                 what = f"{op} {'causal ' * causal}{sequence} x {dim}, {name}"
                 is_goal = dim == 128 and causal and sequence >= 4096
