@@ -4,7 +4,8 @@
 
     python3 test/run_tests.py --build build [--only SUITE] [--filter TEXT]
 
-clang-tidy over all sources (`make lint`) is run by `--only tidy`.
+clang-tidy over all sources (`make lint`) is run by `--only tidy`. What each job
+took is written to <build>/test-times.txt.
 Exit status: 0 if every test passed, 1 if one failed or none ran. Needs the
 standard library alone.
 """
@@ -40,6 +41,9 @@ def parse_arguments():
     parser.add_argument(
         "--filter", default="", help="run only tests with this in their name"
     )
+    parser.add_argument(
+        "--slowest", default=10, type=int, help="how many jobs to list at the end"
+    )
     return parser.parse_args()
 
 
@@ -63,13 +67,16 @@ def run(arguments, kernels):
         for job in SUITES[name].jobs(context)
     }
     cases = {name: [] for name in jobs.values()}
-    seconds = dict.fromkeys(cases, 0.0)
-    for job, ran, took in result.run_all(jobs, context.jobs):
-        cases[jobs[job]] += ran
-        seconds[jobs[job]] += took
-    for name, ran in cases.items():
-        result.report(name, ran, seconds[name])
-    return result.close([case for ran in cases.values() for case in ran])
+    seconds, ran = dict.fromkeys(cases, 0.0), []
+    for done in result.run_all(jobs, context.jobs):
+        ran.append(done)
+        cases[jobs[done.job]] += done.cases
+        seconds[jobs[done.job]] += done.seconds
+    for name, own in cases.items():
+        result.report(name, own, seconds[name])
+    result.write_times(context.build / "test-times.txt", ran)
+    result.report_slowest(ran, arguments.slowest)
+    return result.close([case for own in cases.values() for case in own])
 
 
 if __name__ == "__main__":

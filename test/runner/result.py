@@ -6,6 +6,7 @@ import contextlib
 import os
 import pathlib
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -68,30 +69,63 @@ def read(path):
         return ""
 
 
-def execute(command, timeout, **options):
-    """Runs a program: (exit status or None after `timeout` seconds, output)."""
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=timeout,
-            **options,
-        )
-        return done.returncode, done.stdout.decode(errors="replace")
-    except subprocess.TimeoutExpired as error:
-        output = (error.stdout or b"").decode(errors="replace")
-        return None, f"{output}\nstopped after {timeout} s"
-    except OSError as error:
-        return 127, str(error)
+class Meter:
+    """Processor seconds, user and system, of the programs of a job."""
+
+    def __init__(self):
+        self.seconds, self.lock = 0.0, threading.Lock()
+
+    def add(self, usage):
+        with self.lock:
+            self.seconds += usage.ru_utime + usage.ru_stime
 
 
+# Of each thread that runs jobs: its number, and the meter of its job.
 WORKER = threading.local()
 
 
-def _number(numbers):
-    WORKER.number = next(numbers)
+def wait_for(program, timeout):
+    """The exit status of a program that was started, or None after `timeout`
+    seconds, when it is ended. Its processor seconds are added to the job's."""
+    stopped = threading.Event()
+
+    def stop():
+        stopped.set()
+        program.kill()
+
+    timer = threading.Timer(timeout, stop)
+    timer.start()
+    try:
+        _, status, usage = os.wait4(program.pid, 0)
+    finally:
+        timer.cancel()
+    program.returncode = os.waitstatus_to_exitcode(status)
+    if meter := getattr(WORKER, "meter", None):
+        meter.add(usage)
+    return None if stopped.is_set() else program.returncode
+
+
+def execute(command, timeout, **options):
+    """Runs a program: (exit status or None after `timeout` seconds, output)."""
+    with tempfile.TemporaryFile() as output:
+        try:
+            program = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                **options,
+            )
+        except OSError as error:
+            return 127, str(error)
+        status = wait_for(program, timeout)
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    return status, text if status is not None else f"{text}\nstopped after {timeout} s"
+
+
+def _begin(numbers, meter):
+    WORKER.number, WORKER.meter = next(numbers), meter
 
 
 @contextlib.contextmanager
@@ -109,9 +143,9 @@ def one_core():
 
 def concurrently(function, items, jobs):
     """function(item) for every item, `jobs` at a time, as each is done."""
-    numbers = iter(range(jobs))
+    begin = (iter(range(jobs)), getattr(WORKER, "meter", None))
     with concurrent.futures.ThreadPoolExecutor(
-        jobs, initializer=_number, initargs=(numbers,)
+        jobs, initializer=_begin, initargs=begin
     ) as pool:
         futures = [pool.submit(function, item) for item in items]
         for future in concurrent.futures.as_completed(futures):
@@ -126,28 +160,56 @@ def announce(case):
         print(f"skipped {case.name}: {case.output.strip()}", flush=True)
 
 
+@dataclass(frozen=True)
+class Done:
+    """What a job came to; how long it took, and how much of a processor's time."""
+
+    job: Job
+    cases: list[Case]
+    seconds: float
+    processor: float
+
+
 def run_all(jobs, at_a_time):
     """Runs jobs, those that take longest first, and announces what is not
-    passed as each is done: yields (job, its cases, its seconds).
-    """
+    passed as each is done."""
 
     def timed(job):
-        start = time.monotonic()
+        start, WORKER.meter = time.monotonic(), Meter()
         cases = job.run()
-        return job, cases, time.monotonic() - start
+        seconds = time.monotonic() - start
+        return Done(job, cases, seconds, WORKER.meter.seconds)
 
     ordered = sorted(jobs, key=lambda job: -job.cost)
-    for done, (job, cases, seconds) in enumerate(
-        concurrently(timed, ordered, at_a_time), start=1
-    ):
-        for case in cases:
+    for number, done in enumerate(concurrently(timed, ordered, at_a_time), start=1):
+        for case in done.cases:
             announce(case)
         print(
-            f"   [{done}/{len(ordered)}] {job.name}: {summary(cases)}"
-            f" ({seconds:.1f} s)",
+            f"   [{number}/{len(ordered)}] {done.job.name}: {summary(done.cases)}"
+            f" ({done.seconds:.1f} s)",
             flush=True,
         )
-        yield job, cases, seconds
+        yield done
+
+
+def write_times(path, ran):
+    """Every job and every case of a second or more, the most expensive jobs first."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("processor-seconds  seconds  job or case\n")
+        for done in sorted(ran, key=lambda done: -done.processor):
+            file.write(f"{done.processor:9.1f} {done.seconds:9.1f} {done.job.name}\n")
+            for case in sorted(done.cases, key=lambda case: -case.seconds):
+                if case.seconds >= 1:
+                    file.write(f"{'':9} {case.seconds:9.1f}   {case.name}\n")
+
+
+def report_slowest(ran, number):
+    """The jobs that take most of a processor's time."""
+    ordered = sorted(ran, key=lambda done: -done.processor)[:number]
+    total = sum(done.processor for done in ran)
+    print(f"== {total:.0f} processor seconds in all jobs; the most expensive:")
+    for done in ordered:
+        print(f"     {done.processor:7.1f} of {done.seconds:7.1f} s {done.job.name}")
 
 
 def count(cases, outcome):
