@@ -34,18 +34,19 @@ TIMEOUT = 600  # seconds; of one batch
 BATCH = 32  # sources
 
 
+MEANINGLESS = re.compile(r"-O\w?|-fno-sanitize=\S+|-fvisibility=\S+")
 PRECOMPILED = re.compile(r"-Winvalid-pch|-Xclang -include(-pch)? -Xclang \S+")
 
 
 def flags(command):
     """The options of a compiler's command line, but for precompiled headers:
-    clang-tidy sees what each source includes itself. How much is optimised
-    means nothing to it.
+    clang-tidy sees what each source includes itself. How much is optimised, what
+    is sanitized and what a library shows mean nothing to it.
     """
     words = shlex.split(PRECOMPILED.sub("", command))
     first = next(i for i, word in enumerate(words) if "clang" in word) + 1
     options = words[first : words.index("-o")]
-    return tuple(word for word in options if not re.fullmatch(r"-O\w?", word))
+    return tuple(word for word in options if not MEANINGLESS.fullmatch(word))
 
 
 def united(path):
@@ -129,13 +130,87 @@ class Names:
         found = {name for kind in kinds for name in kind.findall(text)}
         return {name for name in found if not name.isupper()}
 
-    OPENED = re.compile(r"^using namespace hocket::(xf|dist|pipe|kern|exec);", re.M)
+    IMPORTED = re.compile(r"^using (?:[\w:]+::(\w+);|(\w+) =)", re.M)
+    WORD = re.compile(r"(?<![\w:.>])[A-Za-z_]\w*")
+    OPENED = re.compile(r"^using namespace ([\w:]+);", re.M)
+
+    @classmethod
+    @functools.cache
+    def own(cls, path):
+        """What it defines, and what it takes from namespaces by name."""
+        pairs = cls.IMPORTED.findall(path.read_text())
+        return cls.of(path) | {name for pair in pairs for name in pair if name}
+
+    @classmethod
+    @functools.cache
+    def words(cls, path):
+        """What it may name without saying of which namespace that is."""
+        text = re.sub("//.*", "", path.read_text())
+        return set(cls.WORD.findall(text))
 
     @classmethod
     @functools.cache
     def opened(cls, path):
-        """Dialects whose names it takes: some ops of two are called alike."""
+        """Namespaces whose names it takes, all of them."""
         return set(cls.OPENED.findall(path.read_text()))
+
+
+class Namespaces:
+    """Types that headers declare, by namespace. Two sources do not fit in one file
+    where a namespace that one of them opens has a name that the other uses for
+    something else: some ops of two dialects are called alike.
+    """
+
+    PLACE = re.compile(
+        r"^(?:namespace ([\w:]+) \{|(\}) // namespace|using (\w+) ="
+        r"|(?:struct|class|enum class|enum|union) (?:\[\[\w+\]\] )?(\w+)(?![^{\n]*;$)"
+        r"|def \w+_(\w+Op) : )",
+        re.M,
+    )
+
+    def __init__(self, context):
+        self.names = {}
+        built = (context.build / "runtime").rglob("*.pb.h")
+        folders = ("base", "kernels", "runtime", "dialects", "passes", "frontends",
+                   "compiler", "test")  # fmt: skip
+        ours = (context.root / name for name in folders)
+        for header in [h for folder in ours for h in folder.rglob("*.h")] + [*built]:
+            self.read(header)
+        for dialect in (context.root / "dialects").glob("*"):
+            names = self.names.setdefault(f"hocket::{dialect.name}", set())
+            for file in dialect.rglob("*.td"):
+                names.update(name for *_, name in self.PLACE.findall(file.read_text()))
+        for space in list(self.names):  # A namespace is a name, too.
+            outer, _, name = space.rpartition("::")
+            if outer:
+                self.names.setdefault(outer, set()).add(name)
+
+    def read(self, header):
+        inside = []
+        text = header.read_text(errors="replace")
+        for begun, ended, alias, kind, _ in self.PLACE.findall(text):
+            if begun:
+                inside.append(begun)
+                self.names.setdefault("::".join(inside), set())
+            elif ended:
+                del inside[-1:]
+            elif inside:
+                names = self.names.setdefault("::".join(inside), set())
+                names.add(alias or kind)
+
+    def of(self, opened):
+        return set().union(*(self.names.get(space, ()) for space in opened))
+
+    def disturbs(self, path, other):
+        """Whether what `other` opens gives a name of `path` a second meaning."""
+        mine = Names.opened(path)
+        taken = self.of(Names.opened(other) - mine)
+        known = self.of(mine) & Names.words(path) | Names.own(path)
+        return bool(taken & known)
+
+    @functools.cache
+    def apart(self, path, other):
+        return self.disturbs(path, other) or self.disturbs(other, path)
 
 
 class Digests:
@@ -244,21 +319,20 @@ class Checker:
         return self.failures(named) + found
 
 
-def fits(path, batch):
-    opened = set().union(*map(Names.opened, batch))
-    return (
-        len(batch) < BATCH
-        and (opened <= Names.opened(path) or Names.opened(path) <= opened)
-        and not any(Names.of(path) & Names.of(other) for other in batch)
+def fits(path, batch, namespaces):
+    return len(batch) < BATCH and not any(
+        Names.of(path) & Names.of(other) or namespaces.apart(path, other)
+        for other in batch
     )
 
 
-def batches(wanted, flags):
+def batches(wanted, flags, namespaces):
     """Sources that may stand in one file, in order; the largest batch first."""
     groups = {}
     for path, options in sorted(wanted.items()):
         group = groups.setdefault(flags.key(options), [])
-        batch = next((batch for batch in group if fits(path, batch)), None)
+        known = (batch for batch in group if fits(path, batch, namespaces))
+        batch = next(known, None)
         if batch is None:
             group.append(batch := [])
         batch.append(path)
@@ -279,9 +353,8 @@ def run(context):
     }
     print(f"   {len(wanted)} of {len(marks)} sources changed", flush=True)
     checker = Checker(context, options, marks)
-    results = concurrently(
-        checker.failures, batches(wanted, checker.flags), context.jobs
-    )
+    together = batches(wanted, checker.flags, Namespaces(context))
+    results = concurrently(checker.failures, together, context.jobs)
     failed = sorted(str(path) for paths in results for path in paths)
     outcome = FAILED if failed or not marks else PASSED
     seconds = time.monotonic() - start

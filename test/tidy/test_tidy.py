@@ -134,9 +134,30 @@ class BatchesTest(unittest.TestCase):
     def test_a_name_stands_once_in_a_batch(self):
         second = self.context.root / "second.cpp"
         second.write_text(second.read_text().lstrip())
-        batches = tidy.batches(self.options, self.flags)
-        names = sorted(sorted(path.stem for path in batch) for batch in batches)
-        self.assertEqual(names, [["first", "fourth", "third"], ["second"]])
+        self.assertEqual(self.batches(), [["first", "fourth", "third"], ["second"]])
+
+    def batches(self):
+        """The sources of each batch."""
+        namespaces = tidy.Namespaces(self.context)
+        batches = tidy.batches(self.options, self.flags, namespaces)
+        return sorted(sorted(path.stem for path in batch) for batch in batches)
+
+    def test_a_name_means_one_thing_in_a_batch(self):
+        base = self.context.root / "base"
+        base.mkdir()
+        text = "namespace tree::%s {\nstruct Place {};\n} // namespace tree::%s\n"
+        for name in ("one", "two"):
+            (base / f"{name}.h").write_text(text % (name, name))
+        first, second, third, fourth = (
+            self.context.root / f"{name}.cpp" for name in self.SOURCES
+        )
+        first.write_text("using namespace tree::one;\nPlace place();\n")
+        second.write_text("using namespace tree::two;\nint none();\n")
+        third.write_text("struct Place {\n};\n")
+        fourth.write_text("int none() { return 0; }\n")
+        # `second` makes the names of `first` and `third` mean two things each, and
+        # `first` that of `third`.
+        self.assertEqual(self.batches(), [["first", "fourth"], ["second"], ["third"]])
 
 
 if __name__ == "__main__":
