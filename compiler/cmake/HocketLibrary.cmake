@@ -44,6 +44,8 @@ function(hocket_use_mlir name scope)
   if(NOT LLVM_ENABLE_RTTI)
     target_compile_options(${name} PRIVATE -fno-rtti)
   endif()
+  target_compile_options(${name} PRIVATE
+    "SHELL:-include ${CMAKE_SOURCE_DIR}/compiler/cmake/ConstantTypeName.h")
   if(NOT LLVM_ENABLE_ASSERTIONS)
     target_compile_options(${name} PRIVATE
       "SHELL:-include ${CMAKE_SOURCE_DIR}/compiler/cmake/InstalledStatistic.h")

@@ -13,7 +13,8 @@
 #ifndef HOCKET_COMPILER_CMAKE_PRECOMPILED_MLIR_H
 #define HOCKET_COMPILER_CMAKE_PRECOMPILED_MLIR_H
 
-// First: it decides what a statistic is.
+// First: they decide what a statistic is and how a type is named.
+#include "compiler/cmake/ConstantTypeName.h"
 #include "compiler/cmake/InstalledStatistic.h"
 
 #include "dialects/dist/IR/Dist.h"
