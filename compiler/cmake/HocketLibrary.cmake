@@ -112,6 +112,9 @@ function(hocket_test name)
     hocket_use_precompiled(${name} ${headers})
   else()
     target_compile_options(${name} PRIVATE ${HOCKET_COMPARES})
+    # Before all objects: the linker takes the first of several definitions.
+    target_link_options(${name} PRIVATE $<TARGET_OBJECTS:hocket_test_strings>)
+    add_dependencies(${name} hocket_test_strings)
     hocket_use_precompiled(${name} ${headers}_test)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest
