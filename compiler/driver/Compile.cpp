@@ -34,6 +34,7 @@
 #include "runtime/program/check/ProgramCheck.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
@@ -421,9 +422,13 @@ private:
     PassManager manager(&context);
     if (dumper.enabled() && !isTrial)
       manager.addInstrumentation(dumper.instrumentation());
+    bool each = request.verifyEach.value_or(
+        inputIsModule() || !shardingsFile().empty() || dumper.enabled());
+    manager.enableVerifier(each);
     add(manager);
-    return succeeded(manager.run(*module)) ? okStatus()
-                                           : failureOf(diagnostics);
+    if (failed(manager.run(*module)) || (!each && failed(verify(*module))))
+      return failureOf(diagnostics);
+    return okStatus();
   }
 
   /// The kernels as CUDA C++, fused ones and those of library ops.
@@ -525,7 +530,9 @@ private:
 
   void print(std::string &text) {
     llvm::raw_string_ostream stream(text);
-    (*module)->print(stream, OpPrintingFlags().enableDebugInfo(true, false));
+    // Every level ends in being verified.
+    auto flags = OpPrintingFlags().enableDebugInfo(true, false);
+    (*module)->print(stream, flags.assumeVerified());
   }
 
   /// On one core threads of passes only wait for each other.

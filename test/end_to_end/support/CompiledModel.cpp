@@ -46,6 +46,7 @@ static CompileRequest requestOf(const std::string &spec,
                      .generate = choice.writes,
                      .prefillTokens = choice.prefillTokens};
   request.invariantGemms = choice.invariantGemms;
+  request.verifyEach = true;
   if (choice.leastPart > 0)
     request.leastPart = choice.leastPart;
   if (choice.target != "cuda")
@@ -73,6 +74,8 @@ program::Program hocket::test::compileProgram(const std::string &spec,
 program::Program hocket::test::compileByLevels(const std::string &spec,
                                                const CompileChoice &choice) {
   CompileRequest request = requestOf(spec, choice);
+  // The modules are those of the whole compilation, verified there.
+  request.verifyEach = false;
   std::string file = testing::TempDir() + "/hocket-level-" +
                      std::to_string(getpid()) + ".mlir";
   program::Program program;
