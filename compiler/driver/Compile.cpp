@@ -410,6 +410,7 @@ private:
     options.invariantGemms = request.invariantGemms;
     options.jointAttention = request.jointAttention;
     options.leastPart = request.leastPart;
+    options.leastSummedRows = request.leastSummedRows;
     if (request.target == "cuda")
       options.f8Layouts = cuda::f8LayoutsOf(request.architectures);
     return runPasses(

@@ -62,6 +62,8 @@ struct CompileRequest {
   /// The fewest positions of a part of a sequence that documents, and ranks,
   /// share; for tests, whose sequences are short.
   int64_t leastPart = PipelineOptions().leastPart;
+  /// cuda: the fewest rows that a kernel of rows sums; for tests, too.
+  int64_t leastSummedRows = PipelineOptions().leastSummedRows;
   /// For who compiles many programs: kernels for CPUs that they share.
   std::shared_ptr<cpu::KernelObjects> kernelObjects;
   /// Whether modules are verified after every pass, or once a level. Absent:

@@ -160,6 +160,12 @@ static void addKernPasses(OpPassManager &manager,
     manager.addPass(createKernFuseRows());
     // Sums over rows take the cheap ends of what is left.
     manager.addPass(createKernFuseColumns());
+    // What is left of sums reads what a kernel of rows reads, too.
+    if (options.target == "cuda") {
+      KernFuseSumsOptions sums;
+      sums.leastRows = options.leastSummedRows;
+      manager.addPass(createKernFuseSums(sums));
+    }
     manager.addPass(createCSEPass());
   }
   if (!options.fusionReport.empty()) {

@@ -36,10 +36,11 @@ struct PipelineOptions {
   /// How the GPUs that the program is for take 8-bit operands: the option of
   /// kern-fit-f8-gemms.
   std::string f8Layouts = "inner-fastest";
-  bool invariantGemms = false; ///< kern-invariant-gemms, of cuda
-  bool jointAttention = false; ///< kern-joint-attention, of cuda
-  bool fuse = true;            ///< off: every op is its own kernel
-  int64_t leastPart = 128;     ///< of convert-xf-to-dist
+  bool invariantGemms = false;    ///< kern-invariant-gemms, of cuda
+  bool jointAttention = false;    ///< kern-joint-attention, of cuda
+  bool fuse = true;               ///< off: every op is its own kernel
+  int64_t leastPart = 128;        ///< of convert-xf-to-dist
+  int64_t leastSummedRows = 8192; ///< of kern-fuse-sums, of cuda
   /// Of pipe-recompute, by pipeline rank.
   std::vector<int64_t> recomputeFixed, recomputeLeast;
 };

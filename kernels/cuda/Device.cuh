@@ -315,6 +315,15 @@ template <int N, class T> HOCKET_DEVICE Pack<T, N> loadAligned(const T *from) {
   return *reinterpret_cast<const Pack<T, N> *>(from);
 }
 
+/// A whole pack at any address.
+template <int N, class T> HOCKET_DEVICE Pack<T, N> loadSingly(const T *from) {
+  Pack<T, N> pack;
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    pack.at[i] = from[i];
+  return pack;
+}
+
 /// Stores a pack, 16 bytes at a time if it has as many, where addresses allow
 /// that. The compiler would merge plain stores with those of single elements,
 /// which need no alignment, into the latter.
@@ -391,10 +400,19 @@ template <class Op> HOCKET_DEVICE float neutral() {
   return __uint_as_float(Op::neutralBits);
 }
 
-/// The reduction over the warp, in every lane. Every lane must call it.
-template <class Op> HOCKET_DEVICE float reduceWarp(float x) {
+/// The least power of two that is not below `x`.
+HOCKET_DEVICE constexpr int powerOfTwoFrom(int x) {
+  int power = 1;
+  while (power < x)
+    power *= 2;
+  return power;
+}
+
+/// The reduction over each `Lanes` (a power of two) lanes of the warp, in every
+/// lane. Every lane must call it.
+template <class Op, int Lanes = 32> HOCKET_DEVICE float reduceWarp(float x) {
 #pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2)
+  for (int distance = Lanes / 2; distance > 0; distance /= 2)
     x = Op::of(x, __shfl_xor_sync(0xffffffffu, x, distance));
   return x;
 }
@@ -410,8 +428,9 @@ HOCKET_DEVICE float reduceRow(float x, float *scratch) {
     if (threadIdx.x % 32 == 0)
       scratch[threadIdx.x / 32] = x;
     __syncthreads();
-    int lane = threadIdx.x % 32;
-    x = reduceWarp<Op>(lane < Threads / 32 ? scratch[lane] : neutral<Op>());
+    constexpr int warps = Threads / 32, lanes = powerOfTwoFrom(warps);
+    int lane = threadIdx.x % lanes;
+    x = reduceWarp<Op, lanes>(lane < warps ? scratch[lane] : neutral<Op>());
   }
   return x;
 }
@@ -517,6 +536,66 @@ HOCKET_DEVICE void addParts(const Pack<float, N> (&partials)[Parts][Vectors],
     add(round * Groups + group);
   if (Parts % Groups != 0 && rounds * Groups + group < Parts)
     add(rounds * Groups + group);
+}
+
+/// Adds the sums of the `Rows` rows of a block, each of `Threads` threads, in
+/// their order; the first row's threads have the result. `shared` holds as many
+/// floats as a row has sums. Every thread of the block must call it.
+template <int Threads, int Rows, int Steps, int N>
+HOCKET_DEVICE void joinRows(float (&sums)[Steps][N], float *shared) {
+  int row = threadIdx.x / Threads, lane = threadIdx.x % Threads;
+  for (int other = 1; other < Rows; ++other) {
+    __syncthreads(); // What the last row left has been read.
+#pragma unroll
+    for (int i = 0; i < Steps * N; ++i)
+      if (row == other)
+        shared[i * Threads + lane] = sums[i / N][i % N];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < Steps * N; ++i)
+      if (row == 0)
+        sums[i / N][i % N] += shared[i * Threads + lane];
+  }
+}
+
+/// Stores the sums of the first `Threads` threads, step by step.
+template <int Threads, int Steps, int Vectors, int N>
+HOCKET_DEVICE void storeSums(const float (&sums)[Steps][N],
+                             Pack<float, N> (&to)[Vectors]) {
+#pragma unroll
+  for (int s = 0; s < Steps; ++s) {
+    int vector = s * Threads + static_cast<int>(threadIdx.x);
+    if (threadIdx.x < Threads && vector < Vectors)
+      storeWhole(to[vector].at, packOf<N>(sums[s]));
+  }
+}
+
+/// The sum of a vector of the first `count` parts, in their order, of which
+/// eight are read at a time.
+template <int Vectors, int N>
+HOCKET_DEVICE Pack<float, N> sumOfParts(Pack<float, N> (*parts)[Vectors],
+                                        int count, Integer vector) {
+  constexpr int atOnce = 8;
+  Pack<float, N> sum = {};
+#pragma unroll 1
+  for (int part = 0; part < count; part += atOnce) {
+    Pack<float, N> some[atOnce];
+#pragma unroll
+    for (int i = 0; i < atOnce; ++i)
+      some[i] = part + i < count ? parts[part + i][vector] : Pack<float, N>{};
+#pragma unroll
+    for (int i = 0; i < atOnce * N; ++i)
+      sum.at[i % N] += some[i / N].at[i % N];
+  }
+  return sum;
+}
+
+/// The same of all vectors, by the `Threads` threads of the block.
+template <int Threads, int Vectors, int N>
+HOCKET_DEVICE void sumParts(Pack<float, N> (*parts)[Vectors], int count,
+                            Pack<float, N> (&to)[Vectors]) {
+  for (int vector = threadIdx.x; vector < Vectors; vector += Threads)
+    storeWhole(to[vector].at, sumOfParts(parts, count, vector));
 }
 
 } // namespace hocket::cuda

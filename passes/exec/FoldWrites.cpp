@@ -55,15 +55,6 @@ static Operation *producerOf(Value buffer) {
   return producer;
 }
 
-/// The results that `producer` adds if it adds to what they hold: a GEMM
-/// overwrites its bias gradient.
-static SmallVector<Value> addedResults(Operation *producer) {
-  auto results = cast<InstructionOpInterface>(producer).getWrites();
-  if (auto gemm = dyn_cast<GemmOp>(producer); gemm && gemm.getBiasGradient())
-    llvm::erase(results, gemm.getBiasGradient());
-  return results;
-}
-
 /// Whether the library's op may write output `value` over input `variable`,
 /// which it reads nowhere else.
 static bool writesInPlace(LibraryOp library, Value value, Value variable) {
@@ -125,6 +116,8 @@ private:
                   : kern::KernelOp();
   }
 
+  SmallVector<Value> addedResults(Operation *producer) const;
+
   void replace(Value buffer, Value by) {
     buffer.replaceAllUsesWith(by);
     buffer.getDefiningOp()->erase();
@@ -138,8 +131,8 @@ private:
   bool storesFrom(Value output, const Readers &readers) const;
   bool canFold(Operation *producer, const Readers &readers,
                const Contributions &contributions) const;
-  static void orderContributions(SequenceOp sequence,
-                                 const llvm::DenseSet<Value> &alwaysAdded);
+  void orderContributions(SequenceOp sequence,
+                          const llvm::DenseSet<Value> &alwaysAdded) const;
 
   void foldCopy(CopyOp copy);
   bool canFoldCopy(CopyOp copy) const;
@@ -175,13 +168,28 @@ bool Folder::isSoleUse(Value buffer) const {
   return uses == 1;
 }
 
+/// The results that `producer` adds if it adds to what they hold: a GEMM
+/// overwrites its bias gradient, a kernel all but sums over rows.
+SmallVector<Value> Folder::addedResults(Operation *producer) const {
+  auto results = cast<InstructionOpInterface>(producer).getWrites();
+  if (auto gemm = dyn_cast<GemmOp>(producer); gemm && gemm.getBiasGradient())
+    llvm::erase(results, gemm.getBiasGradient());
+  kern::KernelOp kernel = kernelOf(producer);
+  if (!kernel)
+    return results;
+  SmallVector<Value> sums;
+  for (auto [i, result] : llvm::enumerate(results))
+    if (kernel.getResultAccess(i) == kern::Access::Col)
+      sums.push_back(result);
+  return sums;
+}
+
 bool Folder::canAccumulate(Operation *producer) const {
   if (auto gemm = dyn_cast<GemmOp>(producer))
     return !gemm.getAuxiliary() && !gemm.getResidual();
   if (auto library = dyn_cast<LibraryOp>(producer))
     return addsToResult(library);
-  auto kernel = kernelOf(producer);
-  return kernel && kernel.getByColumns();
+  return kernelOf(producer) && !addedResults(producer).empty();
 }
 
 void Folder::foldAccumulations(SequenceOp sequence) {
@@ -258,14 +266,14 @@ bool Folder::canFold(Operation *producer, const Readers &readers,
 /// run, sets it in the first run; the later ones add. (Folding moves a
 /// contribution up to its producer, so this order need not be that of the
 /// `exec.accumulate`s.)
-void Folder::orderContributions(SequenceOp sequence,
-                                const llvm::DenseSet<Value> &alwaysAdded) {
+void Folder::orderContributions(
+    SequenceOp sequence, const llvm::DenseSet<Value> &alwaysAdded) const {
   llvm::DenseSet<Value> seen = alwaysAdded;
   for (auto op : sequence.getOps<InstructionOpInterface>()) {
     if (accumulationOf(op) == Accumulation::Overwrite)
       continue;
     bool first = true;
-    for (Value output : op.getWrites())
+    for (Value output : addedResults(op))
       first &= seen.insert(output).second;
     setAccumulation(op,
                     first ? Accumulation::AddUnlessFirst : Accumulation::Add);

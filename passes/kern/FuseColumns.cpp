@@ -93,7 +93,7 @@ private:
       if (!fits)
         continue;
       ++producers;
-      return fuse(producer, consumer);
+      return fuse(producer, consumer, limits);
     }
     return RegionView(nullptr);
   }
@@ -110,7 +110,7 @@ private:
             !whyNotFuse(first, second, limits).empty())
           continue;
         ++siblings;
-        return fuse(first, second);
+        return fuse(first, second, limits);
       }
     return RegionView(nullptr);
   }

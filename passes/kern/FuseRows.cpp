@@ -98,7 +98,7 @@ private:
       if (!producer || !whyNotFuse(producer, consumer, limits).empty())
         continue;
       ++producers;
-      return fuse(producer, consumer);
+      return fuse(producer, consumer, limits);
     }
     return RegionView(nullptr);
   }
@@ -114,7 +114,7 @@ private:
             !whyNotFuse(first, second, limits).empty())
           continue;
         ++siblings;
-        return fuse(first, second);
+        return fuse(first, second, limits);
       }
     }
     return RegionView(nullptr);

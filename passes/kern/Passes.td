@@ -205,6 +205,33 @@ def KernFuseColumns : Kern_Pass<"kern-fuse-columns"> {
     Statistic<"siblings", "siblings", "Number of siblings fused">];
 }
 
+def KernFuseSums : Kern_Pass<"kern-fuse-sums"> {
+  let summary = "sums rows in what reads or writes them anyway";
+  let description = [{
+    Joins a `kern.columns` over many rows with a `kern.rows` that reads or writes
+    the same tensor, which then is not read again; of several, with the one that
+    has most of what it reads. Only GPUs have kernels for such regions. With few
+    rows they would be too few blocks.
+
+    ```mlir
+    %dx, %r = kern.rows "rms_norm_gradient" [65536 x 64] (%dy, %x, %w) ...
+    %dw = kern.columns "rms_norm_weight_gradient" [65536 x 64] (%dy, %x, %r) ...
+    ```
+    becomes
+    ```mlir
+    %dx, %dw = kern.rows "rms_norm_gradient+rms_norm_weight_gradient" [65536 x 64] (%dy, %x, %w) -> (tensor<65536x64xbf16> as full, tensor<64xf32> as col) ...
+    ```
+  }];
+  let options = [
+    Option<"leastRows", "least-rows", "int64_t", "8192",
+           "Fewer rows are summed by themselves">,
+    Option<"maxSums", "max-sums", "unsigned", "4",
+           "Most sums of a kernel of rows">,
+    Option<"maxBuffers", "max-buffers", "unsigned", "16",
+           "Most operands and results of a kernel">];
+  let statistics = [Statistic<"fused", "fused", "Number of sums fused">];
+}
+
 def KernOutlineKernels : Kern_Pass<"kern-outline-kernels"> {
   let summary = "gives each distinct region a name";
   let description = [{

@@ -258,6 +258,23 @@ static int64_t keptRowBytes(const Plan &plan, RegionView first,
   return costly * plan.joint.space.cols * 4;
 }
 
+/// Whether rows are summed beside what is computed of each.
+static bool sumsRows(RegionView first, RegionView second,
+                     const FusionLimits &limits) {
+  return limits.sums > 0 && first.byColumns() != second.byColumns();
+}
+
+/// Rows with sums, of one region of rows and one of columns.
+static void checkSums(Plan &plan, const FusionLimits &limits) {
+  int64_t sums = llvm::count(plan.keptAccesses, Access::Col) +
+                 llvm::count(plan.resultAccesses, Access::Col);
+  if (plan.joint.first != Grain::Element || plan.joint.second != Grain::Element)
+    plan.refusal = "different iteration space";
+  else if (sums > limits.sums)
+    plan.refusal = "too many sums over rows: " + std::to_string(sums) + " of " +
+                   std::to_string(limits.sums);
+}
+
 static void checkColumns(Plan &plan, RegionView first, RegionView second) {
   if (first.byColumns() != second.byColumns() && !plan.kept.empty())
     plan.refusal = "the producer has other uses";
@@ -281,9 +298,10 @@ static void checkLimits(Plan &plan, RegionView first, RegionView second,
 }
 
 static bool readsColumns(RegionView first, RegionView second) {
-  return first.byColumns() && llvm::any_of(second.inputs(), [&](Value input) {
-           return resultOf(first, input).has_value();
-         });
+  return llvm::any_of(second.inputs(), [&](Value input) {
+    std::optional<unsigned> from = resultOf(first, input);
+    return from && first.resultAccess(*from) == Access::Col;
+  });
 }
 
 static Plan planFusion(RegionView first, RegionView second,
@@ -302,7 +320,10 @@ static Plan planFusion(RegionView first, RegionView second,
   plan.joint = *joint;
   planOperands(plan, first, second);
   planResults(plan, first, second);
-  checkColumns(plan, first, second);
+  if (sumsRows(first, second, limits))
+    checkSums(plan, limits);
+  else
+    checkColumns(plan, first, second);
   checkLimits(plan, first, second, limits);
   if (!plan.refusal.empty())
     return plan;
@@ -391,9 +412,9 @@ static void eraseWithViews(Operation *op) {
   op->erase();
 }
 
-RegionView fuse(RegionView first, RegionView second) {
-  FusionLimits none{~0u, INT64_MAX};
-  Plan plan = planFusion(first, second, none);
+RegionView fuse(RegionView first, RegionView second,
+                const FusionLimits &limits) {
+  Plan plan = planFusion(first, second, limits);
   assert(plan.refusal.empty() && "ask whyNotFuse first");
   Operation *a = first.getOperation(), *b = second.getOperation();
   OpBuilder builder(a->getContext());
@@ -416,7 +437,7 @@ RegionView fuse(RegionView first, RegionView second) {
     return results;
   };
   Operation *fused =
-      second.byColumns()
+      second.byColumns() && !sumsRows(first, second, limits)
           ? buildColumns(builder, loc, shape, code).getOperation()
           : buildRows(builder, loc, shape, code).getOperation();
   moveBehind(fused, plan.placement);

@@ -62,6 +62,8 @@ private:
 struct FusionLimits {
   unsigned buffers = 16;         ///< operands and results of a kernel
   int64_t rowBytes = 192 * 1024; ///< kept of a row between its reductions
+  /// Sums over rows that a region of rows may have, if any.
+  unsigned sums = 0;
 };
 
 /// Whether the numbers of a tensor have 8 bits.
@@ -73,14 +75,17 @@ using Refusal = std::string;
 /// Where `first` is the earlier of two ops of one block: may they be one? The
 /// second may or may not read the first's results. Two `kern.rows` give
 /// `kern.rows`; `kern.columns` as the second gives `kern.columns`, for which
-/// `first` must have no other use unless it is `kern.columns` itself.
+/// `first` must have no other use unless it is `kern.columns` itself. With
+/// `limits.sums`, one of each in either order gives `kern.rows` that sums rows
+/// beside what it computes of each.
 Refusal whyNotFuse(RegionView first, RegionView second,
                    const FusionLimits &limits);
 
-/// Makes one op of two for which whyNotFuse() gave no reason. Results that are
-/// still used come first in the order of `first`, then all of `second`. Both
-/// ops and their views are gone afterwards.
-RegionView fuse(RegionView first, RegionView second);
+/// Makes one op of two for which whyNotFuse() gave no reason with these limits.
+/// Results that are still used come first in the order of `first`, then all of
+/// `second`. Both ops and their views are gone afterwards.
+RegionView fuse(RegionView first, RegionView second,
+                const FusionLimits &limits);
 
 /// `value` without the views that keep all of its elements.
 mlir::Value sourceOf(mlir::Value value);

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 
 using namespace hocket;
@@ -45,6 +46,21 @@ static void addOperands(const Instruction &instruction,
   }
 }
 
+/// What blocks leave of sums over rows for those that add them, in f32: written
+/// and read, an element for each part of the rows.
+static double partialBytes(const program::Kernel &kernel) {
+  const program::Kernel::Space &space = kernel.space();
+  if (space.task_rows() == 0 || space.task_rows() >= space.rows())
+    return 0;
+  double parts = std::ceil(double(space.rows()) / double(space.task_rows()));
+  double bytes = 0;
+  for (const auto &operand : kernel.operands())
+    if (operand.access() == program::WRITE &&
+        operand.pattern() == program::Kernel::COLUMN)
+      bytes += 2 * 4 * parts * double(operand.elements());
+  return bytes;
+}
+
 static KernelLaunch generatedLaunch(const Instruction &instruction,
                                     const program::Role &role,
                                     const program::Program &program) {
@@ -58,6 +74,7 @@ static KernelLaunch generatedLaunch(const Instruction &instruction,
   launch.sharedBytes = double(kernel.shared_bytes());
   launch.flops = kernel.flops();
   addOperands(instruction, role, program, launch);
+  launch.bytes += partialBytes(kernel);
   double threads = std::max(1.0, launch.blocks * launch.threads);
   for (const auto &operand : kernel.operands()) {
     bool isStream = operand.pattern() == program::Kernel::EACH ||

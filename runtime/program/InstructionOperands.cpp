@@ -44,12 +44,14 @@ static OperandAccess kernelAccess(const program::Kernel *kernel,
                                   const program::Launch &launch, int index) {
   if (!kernel || index >= kernel->operands_size())
     return OperandAccess::Unknown;
-  switch (kernel->operands(index).access()) {
+  const program::Kernel::Operand &operand = kernel->operands(index);
+  switch (operand.access()) {
   case program::READ:
     return OperandAccess::Read;
   case program::WRITE:
-    return kernel->accumulates() ? resultAccess(accumulateOf(launch))
-                                 : OperandAccess::Write;
+    return kernel->accumulates() && !operand.overwritten()
+               ? resultAccess(accumulateOf(launch))
+               : OperandAccess::Write;
   case program::READ_WRITE:
     return OperandAccess::ReadWrite;
   default:

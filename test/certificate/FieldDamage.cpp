@@ -303,9 +303,10 @@ const char *hocket::test::harmlessReason(const std::string &field) {
         "Parameter.name",
         "Mesh.Axis.name"}},
       {"what native code does is believed",
-       {"Kernel.Operand.access", "Kernel.accumulates", "Kernel.threads",
-        "Kernel.shared_bytes", "Kernel.Space.vector", "Program.kernels",
-        "Kernel.operands", "KernelModule.Variant.image"}},
+       {"Kernel.Operand.access", "Kernel.Operand.overwritten",
+        "Kernel.accumulates", "Kernel.threads", "Kernel.shared_bytes",
+        "Kernel.Space.vector", "Program.kernels", "Kernel.operands",
+        "KernelModule.Variant.image"}},
   };
   for (const auto &[reason, fields] : reasons)
     if (fields.count(field))

@@ -182,10 +182,12 @@ def compare(name, arch, figures, budget):
 
 LOOP = re.compile(r"for \(int \w = 0; \w < (\d+)")
 UNROLLED = re.compile(r"#pragma unroll (\d+)")
-LOAD = re.compile(r"load(Aligned)?<(\d+)>\(((?:in|out)\d+)")
-STORE = re.compile(r"store\((out\d+)")
+LOAD = re.compile(r"load(Aligned|Singly)?<(\d+)>\(((?:in|out)\d+)")
+STORE = re.compile(r"store(Whole)?\((out\d+)")
 RESULT = re.compile(r"Pack<\w+, (\d+)> result|float result\d+\[(\d+)\]")
 VALUE = re.compile(r"const (?:float|bool|int) ([a-z]+)\d+ = ")
+SUMS = re.compile(r"float sums\d+\[(\d+)\]\[(\d+)\]")
+JOINED = re.compile(r"joinRows<\d+, (\d+)>")
 PARTIAL = re.compile(r"Pack<float, (\d+)> partials\[\d+\]\[(\d+)\]")
 ADDED = re.compile(r"addParts<(\d+)>")
 HELD = re.compile(r"Pack<(\w+), (\d+)> held\d+\[(\d+)\]")
@@ -214,15 +216,19 @@ def content_of(text):
     types = {name: type_ for type_, name in re.findall(r"(\w+) \*((?:in|out)\d+)", text)}
     found, times, copies = Counter({"thread": 1, "register": 1}), [1], 1
 
-    def access(kind, buffer, width, is_aligned=False):
+    def access(kind, buffer, width, how=""):
+        if how == "Singly":
+            found[kind] += times[-1] * width
+            return
         found[kind] += times[-1] * -(-width * BYTES[types[buffer]] // ACCESS)
-        has_narrow = width > 1 and not is_aligned
+        has_narrow = width > 1 and not how
         found[f"narrow {kind}"] += times[-1] * width * has_narrow
 
     width = next((int(a or b) for a, b in RESULT.findall(text)), 1)
     partial, parts = next(
         ((int(n) * 4 // ACCESS, int(parts)) for n, parts in PARTIAL.findall(text)), (0, 0)
     )
+    steps, summed = map(int, next(iter(SUMS.findall(text)), (0, width)))
     for line in map(str.strip, text.splitlines()):
         if line.startswith("}"):
             times = times[:-1] or [1]
@@ -232,12 +238,26 @@ def content_of(text):
         # A loop that is unrolled in part has its body once more, for the rest.
         unrolled = UNROLLED.match(line)
         copies = int(unrolled[1]) + 1 if unrolled and int(unrolled[1]) > 1 else 1
-        for is_aligned, elements, buffer in LOAD.findall(line):
-            access("loads", buffer, int(elements), bool(is_aligned))
-        for buffer in STORE.findall(line):
-            access("stores", buffer, width)
+        for how, elements, buffer in LOAD.findall(line):
+            access("loads", buffer, int(elements), how)
+        for how, buffer in STORE.findall(line):
+            access("stores", buffer, width, how)
         # Sums of a part of the rows, left for the block that is done last.
         found["stores"] += line.count("isLast(") + line.count("= packOf<") * partial
+        # Sums of rows: of a thread, joined with those of the block's other rows, and of
+        # parts, of which eight are read at a time.
+        in_memory = len(re.findall(r"^sums\d+\[column", line))
+        found["loads"] += times[-1] * in_memory
+        found["stores"] += times[-1] * in_memory
+        for rows in map(int, JOINED.findall(line)):
+            found["operation"] += 3 * (rows - 1) * steps * summed
+        # The last of these loops is there twice: for what is added, and without.
+        found["stores"] += 2 * times[-1] * len(re.findall(r"^out\d+\[column", line))
+        found["stores"] += line.count("storeSums<") * steps * partial
+        found["stores"] += line.count("sumParts<") * partial
+        added = line.count("sumParts<") + 2 * line.count("sumOfParts(")
+        found["loads"] += 8 * added * partial
+        found["operation"] += 2 * 8 * added * summed
         # Rounds of all groups, in a loop that is unrolled four times, and the rest.
         for groups in map(int, ADDED.findall(line)):
             found["loads"] += (min(parts // groups, 4) + bool(parts % groups)) * partial
@@ -257,7 +277,7 @@ def content_of(text):
         groups = re.match(r"reduceGroups<\d+, \d+, (\d+)>", line)
         found["column reduction"] += int(groups[1]) if groups else 0
         found["held"] += sum(int(w) * int(n) * BYTES[t] / 4 for t, w, n in HELD.findall(line))
-        found["held"] += sum(int(n) * int(w) for n, w in KEPT.findall(line))
+        found["held"] += sum(int(n) * int(w) for n, w in (*KEPT.findall(line), *SUMS.findall(line)))
     found["access"] = found["loads"] + found["stores"]
     found["narrow access"] = found["narrow loads"] + found["narrow stores"]
     found["slow path"] = bool(found["division"] + found["root"])

@@ -189,7 +189,12 @@ static FailureOr<std::vector<KernelPlan>> planAll(ModuleOp module) {
   bool ok = true;
   for (auto kernel : module.getOps<kern::KernelOp>()) {
     FailureOr<KernelPlan> plan = loops::planKernel(kernel, rowBufferBytes);
-    if (failed(plan))
+    // Tasks are rows, on any number of threads: none has a place for sums.
+    bool sums = succeeded(plan) && plan->sums() > 0;
+    if (sums)
+      kernel.emitOpError("sums over its rows; kernels of rows do so on GPUs "
+                         "alone");
+    if (failed(plan) || sums)
       ok = false;
     else
       plans.push_back(std::move(*plan));

@@ -26,6 +26,13 @@ static constexpr int64_t sectorBytes = 32, lineBytes = 128;
 /// there are to be: enough for every GPU, whose own number would make the bits
 /// differ from one to the next. And the least rows of a thread.
 static constexpr int64_t manyRows = 8, splitBlocks = 1024, leastRows = 4;
+/// Where a kernel of rows sums them: registers for the vectors of a thread, and
+/// the least rows of a block, as its sums are written and read again. Blocks
+/// are as many as read `summedBytes` at a time, which is more than a GPU's
+/// memory needs to be busy, within bounds.
+static constexpr int64_t mostSummedRegisters = 96, leastSummedRows = 32;
+static constexpr int64_t summedBytes = 8 << 20;
+static constexpr int64_t leastParts = 256, mostParts = 1024;
 static constexpr int64_t mostBlocks = (int64_t(1) << 31) - 1;
 
 /// Columns of 16 bytes of the narrowest elements that vary with the column.
@@ -44,7 +51,7 @@ static bool isFlat(const KernelPlan &plan) {
   if (plan.passes.size() > 1)
     return false;
   for (const loops::PlanResult &result : plan.results)
-    if (result.buffer.access == kern::Access::Row)
+    if (result.buffer.access == kern::Access::Row || plan.isSum(result))
       return false;
   return plan.passes.empty() || plan.passes.front().reductions.empty();
 }
@@ -75,15 +82,69 @@ static int64_t threadsOfRow(int64_t vectors) {
   return best;
 }
 
+/// Registers for a vector of a row that is summed: its sums, what is read,
+/// stored, and kept from pass to pass.
+static int64_t registersOfVector(const KernelPlan &plan, int64_t width) {
+  int64_t bytes = 4 * (plan.sums() + plan.caches);
+  for (const loops::PlanBuffer &input : plan.inputs)
+    if (input.access == kern::Access::Full)
+      bytes += bytesOf(input.element);
+  for (const loops::PlanResult &result : plan.results)
+    if (result.buffer.access == kern::Access::Full)
+      bytes += bytesOf(result.buffer.element);
+  return std::max<int64_t>(bytes * width / 4, 1);
+}
+
+/// The same where rows are summed and a thread has so many registers for each
+/// vector. Few blocks are there at once anyway, and each has its rows one after
+/// another: what a row's reductions take of each thread, about as much as a
+/// vector, counts more than idle threads.
+static int64_t threadsOfSummedRow(int64_t vectors, int64_t registers) {
+  constexpr int64_t warp = 32, most = 1024;
+  int64_t mostSteps =
+      std::clamp<int64_t>(mostSummedRegisters / registers, 1, mostHeldSteps);
+  int64_t best = most, least = std::numeric_limits<int64_t>::max();
+  for (int64_t steps = 1; steps <= mostSteps; ++steps) {
+    int64_t threads =
+        llvm::divideCeil(llvm::divideCeil(vectors, steps), warp) * warp;
+    int64_t work = threads * (steps + 1);
+    if (threads <= most && work <= least)
+      best = threads, least = work;
+  }
+  return best;
+}
+
+/// Deals rows that are summed to blocks.
+static void layPartsOfRows(const KernelPlan &plan, Geometry &geometry) {
+  int64_t bytes = 0, rowsOfBlock = geometry.rowsOfBlock();
+  for (const loops::PlanBuffer &input : plan.inputs)
+    if (input.access == kern::Access::Full)
+      bytes += rowsOfBlock * plan.cols * bytesOf(input.element);
+  int64_t parts = std::clamp(summedBytes / std::max<int64_t>(bytes, 1),
+                             leastParts, mostParts);
+  parts = std::clamp<int64_t>(plan.rows / leastSummedRows, 1, parts);
+  geometry.partRows =
+      llvm::alignTo(llvm::divideCeil(plan.rows, parts), rowsOfBlock);
+  geometry.parts = llvm::divideCeil(plan.rows, geometry.partRows);
+  geometry.blocks = geometry.parts;
+  while (geometry.groupParts * geometry.groupParts < geometry.parts)
+    ++geometry.groupParts;
+}
+
 static void layRows(const KernelPlan &plan, Geometry &geometry) {
   geometry.form = Geometry::Form::Rows;
   int64_t vectors = llvm::divideCeil(plan.cols, int64_t(geometry.width));
-  geometry.rowThreads = static_cast<int>(threadsOfRow(vectors));
+  bool sums = plan.sums() > 0;
+  geometry.rowThreads = static_cast<int>(
+      sums
+          ? threadsOfSummedRow(vectors, registersOfVector(plan, geometry.width))
+          : threadsOfRow(vectors));
   geometry.steps = llvm::divideCeil(vectors, int64_t(geometry.rowThreads));
   geometry.held = geometry.steps <= mostHeldSteps;
   geometry.block = geometry.rowThreads == 32 ? 128 : geometry.rowThreads;
-  int64_t rowsOfBlock = geometry.block / geometry.rowThreads;
-  geometry.blocks = llvm::divideCeil(plan.rows, rowsOfBlock);
+  geometry.blocks = llvm::divideCeil(plan.rows, geometry.rowsOfBlock());
+  if (sums)
+    layPartsOfRows(plan, geometry);
   if (!geometry.held)
     geometry.sharedFloats = plan.caches * plan.cols;
 }

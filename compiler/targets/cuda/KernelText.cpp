@@ -14,7 +14,7 @@ using namespace mlir;
 namespace hocket::cuda {
 
 /// What a block computes.
-static void describeBlocks(const Geometry &geometry,
+static void describeBlocks(const KernelPlan &plan, const Geometry &geometry,
                            loops::KernelSpace &space) {
   switch (geometry.form) {
   case Geometry::Form::Flat:
@@ -22,7 +22,8 @@ static void describeBlocks(const Geometry &geometry,
     break;
   case Geometry::Form::Rows:
     space.taskRows =
-        std::min(space.rows, int64_t(geometry.block / geometry.rowThreads));
+        std::min(space.rows,
+                 plan.sums() > 0 ? geometry.partRows : geometry.rowsOfBlock());
     space.taskCols = space.cols;
     break;
   case Geometry::Form::Columns:
@@ -43,7 +44,7 @@ LogicalResult writeKernels(ModuleOp module, std::vector<CudaKernel> &kernels) {
     CudaKernel written{loops::describe(*plan),
                        KernelWriter(*plan, *geometry).write()};
     written.about.tasks = geometry->blocks;
-    describeBlocks(*geometry, written.about.space);
+    describeBlocks(*plan, *geometry, written.about.space);
     written.about.threads = static_cast<uint32_t>(geometry->block);
     written.about.sharedBytes =
         static_cast<uint32_t>(geometry->sharedFloats * 4);

@@ -26,30 +26,10 @@ using loops::PlanPass;
 using loops::PlanResult;
 using Kind = PlanNode::Kind;
 
-static StringRef typeText(Element element) {
-  switch (element) {
-  case Element::F32:
-    return "float";
-  case Element::BF16:
-    return "bf16";
-  case Element::F16:
-    return "f16";
-  case Element::I32:
-    return "int";
-  case Element::F8E4M3:
-    return "e4m3";
-  case Element::F8E5M2:
-    return "e5m2";
-  }
-  llvm_unreachable("an element type that the enumeration lacks");
-}
-
 /// One-byte elements are converted two at a time, once all are there.
 static bool isNarrowedAtOnce(Element element) {
   return loops::bytesOf(element) == 1;
 }
-
-static std::string number(int64_t value) { return std::to_string(value); }
 
 static StringRef opText(kern::Reduction reduction) {
   return reduction == kern::Reduction::Add ? "Add" : "Max";
@@ -107,10 +87,15 @@ void KernelWriter::writeHead() {
       label, [](char c) { return !llvm::isPrint(c) || c == '\\'; }, ' ');
   out.line("// " + label + " [" + Twine(plan.rows) + " x " + Twine(plan.cols) +
            "]" + (kernel.getByColumns() ? ", summed over rows" : ""));
-  // The loads of several rows take registers: two blocks at once are enough.
+  // The loads of several rows take registers: two blocks at once are enough. So
+  // do sums of rows, for which twelve warps are.
+  std::string atOnce;
+  if (geometry.form == Geometry::Form::Columns)
+    atOnce = ", 2";
+  else if (sumsRows())
+    atOnce = ", " + number(std::max(12 * 32 / geometry.block, 1));
   out.line("extern \"C\" __global__ void __launch_bounds__(" +
-           Twine(geometry.block) +
-           (geometry.form == Geometry::Form::Columns ? ", 2" : "") + ")");
+           Twine(geometry.block) + atOnce + ")");
   std::string parameters;
   for (auto [i, input] : llvm::enumerate(plan.inputs))
     parameters +=
@@ -266,7 +251,7 @@ void KernelWriter::writeRowResults() {
     const PlanResult &result = plan.results[i];
     std::string base = "out" + number(i), type(typeText(result.buffer.element));
     std::string value = names[result.node];
-    if (plan.accumulates)
+    if (plan.accumulates && !sumsRows())
       value = "scalars.at[3] ? toFloat(" + base + "[row]) + " + value + " : " +
               value;
     out.line(base + "[row] = fromFloat<" + type + ">(" + value + ");");
@@ -278,10 +263,13 @@ void KernelWriter::writeRowResults() {
 // A vector of a row
 //===----------------------------------------------------------------------===//
 
-/// Whether an input's vectors stay in registers from pass to pass.
+/// Whether an input's vectors stay in registers from pass to pass. Where sums
+/// take registers, what all rows read alike is in the cache anyway.
 bool KernelWriter::isHeld(unsigned id) const {
+  const PlanNode &node = plan.nodes[id];
   return geometry.form == Geometry::Form::Rows && geometry.held &&
-         uses[id] > 1 && plan.nodes[id].kind == Kind::Input;
+         uses[id] > 1 && node.kind == Kind::Input &&
+         !(sumsRows() && node.level == Level::Column);
 }
 
 /// The argument that cuts a vector at the end of the row, where that can be.
@@ -295,6 +283,8 @@ std::string KernelWriter::loadOf(const PlanBuffer &buffer,
   std::string at = rowOf(buffer, base) + " + column";
   if (areAligned)
     return "loadAligned<" + width + ">(" + at + ")";
+  if (sumsRows())
+    return "loadSingly<" + width + ">(" + at + ")";
   return "load<" + width + ">(" + at + count() + ")";
 }
 
@@ -353,6 +343,11 @@ void KernelWriter::writeElements(const PlanPass &pass, bool stores) {
              ", " + names[node.operands[0]] + ");");
   }
   if (stores)
+    for (unsigned i : summed())
+      out.line("sums" + Twine(i) +
+               (geometry.held ? "[s][i]" : "[column / " + width + "].at[i]") +
+               " += " + names[plan.results[i].node] + ";");
+  if (stores)
     for (auto [i, result] : llvm::enumerate(plan.results)) {
       if (result.buffer.access != kern::Access::Full)
         continue;
@@ -377,8 +372,9 @@ void KernelWriter::writeResults() {
       values =
           ("narrowed<" + typeText(result.buffer.element) + ">(" + values + ")")
               .str();
-    out.line("store(" + rowOf(result.buffer, name) + " + column, " + values +
-             count() + ");");
+    out.line((areAligned ? "storeWhole(" : "store(") +
+             rowOf(result.buffer, name) + " + column, " + values + count() +
+             ");");
   }
 }
 
@@ -427,20 +423,24 @@ void KernelWriter::writeHeldValues() {
     else
       out.line("float *const kept" + Twine(i) + " = shared + " + Twine(i) +
                " * cols;");
-  bool fetches = false;
+}
+
+void KernelWriter::writeHeldLoads() {
+  SmallVector<unsigned> loaded;
   for (unsigned id = 0; id < plan.nodes.size(); ++id)
-    fetches |= isHeld(id);
-  if (!fetches)
+    if (isHeld(id))
+      loaded.push_back(id);
+  if (loaded.empty())
     return;
   out.openUnrolled("int", "s", number(geometry.steps));
   out.line("const Integer column = (s * " + Twine(geometry.rowThreads) +
            " + lane) * " + width + ";");
   out.open("if (column < cols)");
-  for (auto [id, node] : llvm::enumerate(plan.nodes))
-    if (isHeld(id))
-      out.line("held" + Twine(node.index) + "[s] = load<" + width + ">(" +
-               rowOf(plan.inputs[node.index], "in" + number(node.index)) +
-               " + column);");
+  for (unsigned id : loaded) {
+    std::string index = number(plan.nodes[id].index);
+    out.line("held" + index + "[s] = " +
+             loadOf(plan.inputs[plan.nodes[id].index], "in" + index) + ";");
+  }
   out.close();
   out.close();
 }
@@ -472,157 +472,47 @@ void KernelWriter::writePass(unsigned stage) {
              Twine(id) + ", scratch);");
 }
 
-void KernelWriter::writeRows() {
-  int64_t rowsOfBlock = geometry.block / geometry.rowThreads;
-  if (rowsOfBlock == 1) {
-    out.line("const int lane = threadIdx.x;");
+/// Which row is this thread's.
+void KernelWriter::writePlaceOfRow() {
+  if (geometry.rowsOfBlock() == 1) {
     out.line("const Integer row = blockIdx.x;");
+    return;
+  }
+  out.line("const Integer row = Integer(blockIdx.x) * " +
+           Twine(geometry.rowsOfBlock()) + " + threadIdx.x / " +
+           Twine(geometry.rowThreads) + ";");
+  out.line("if (row >= rows)");
+  out.line("  return;");
+}
+
+void KernelWriter::writeRows() {
+  bool isBlock = geometry.rowsOfBlock() == 1;
+  out.line("const int lane = threadIdx.x" +
+           (isBlock ? Twine() : " % " + Twine(geometry.rowThreads)) + ";");
+  if (!sumsRows())
+    writePlaceOfRow();
+  if (isBlock)
     out.line("__shared__ float scratch[" + Twine(geometry.rowThreads / 32) +
              "];");
-  } else {
-    out.line("const int lane = threadIdx.x % " + Twine(geometry.rowThreads) +
-             ";");
-    out.line("const Integer row = Integer(blockIdx.x) * " + Twine(rowsOfBlock) +
-             " + threadIdx.x / " + Twine(geometry.rowThreads) + ";");
-    out.line("if (row >= rows)");
-    out.line("  return;");
+  else
     out.line("float *const scratch = nullptr; // A warp needs none.");
-  }
   writeScalars();
   writeHeldValues();
+  if (sumsRows())
+    writeSummedRows();
+  else
+    writeRow();
+}
+
+/// What is computed of a row.
+void KernelWriter::writeRow() {
+  writeHeldLoads();
   writeRowValues(0);
   for (unsigned stage = 0; stage < plan.passes.size(); ++stage) {
     writePass(stage);
     writeRowValues(stage + 1);
   }
   writeRowResults();
-}
-
-//===----------------------------------------------------------------------===//
-// Sums over rows
-//===----------------------------------------------------------------------===//
-
-/// Which columns and rows are this thread's.
-void KernelWriter::writePlaceOfColumns() {
-  std::string lanes = number(geometry.lanes);
-  out.line("const int lane = threadIdx.x % " + lanes +
-           ", group = threadIdx.x / " + lanes + ";");
-  if (geometry.parts == 1) {
-    out.line("const Integer column = (Integer(blockIdx.x) * " + lanes +
-             " + lane) * " + width + ";");
-    return;
-  }
-  std::string blocks = number(geometry.blocks / geometry.parts);
-  out.line("const int block = blockIdx.x % " + blocks +
-           ", part = blockIdx.x / " + blocks + ";");
-  out.line("const int vector = block * " + lanes + " + lane;");
-  out.line("const Integer column = Integer(vector) * " + width + ";");
-  std::string partRows = number(geometry.partRows);
-  out.line("const Integer first = Integer(part) * " + partRows + ";");
-  out.line("const Integer last = first + " + partRows + " < rows ? first + " +
-           partRows + " : rows;");
-}
-
-/// The loop over this thread's rows, `atOnce` of them each time around.
-void KernelWriter::writeRowLoop(Nodes nodes, int atOnce) {
-  bool split = geometry.parts > 1;
-  writeLoads(nodes, /*columnLevel=*/true, /*others=*/false);
-  out.line("#pragma unroll " + Twine(atOnce));
-  out.open("for (Integer row = " + Twine(split ? "first + group" : "group") +
-           "; row < " + (split ? "last" : "rows") +
-           "; row += " + Twine(geometry.groups) + ")");
-  writeRowValues(0);
-  writeLoads(nodes, /*columnLevel=*/false, /*others=*/true);
-  out.openUnrolled("int", "i", width);
-  for (unsigned id : nodes)
-    writeNode(id);
-  for (auto [i, result] : llvm::enumerate(plan.results))
-    out.line("sums" + Twine(i) + "[i] += " + names[result.node] + ";");
-  out.close();
-  out.close();
-}
-
-/// This thread's rows, added in order. Where rows are whole vectors, the
-/// alignment of all loads is that of the buffers. Tested once, it lets the
-/// loads of several rows be under way together.
-void KernelWriter::writeRowsOfVector() {
-  SmallVector<unsigned> nodes;
-  std::string buffers;
-  for (auto [id, node] : llvm::enumerate(plan.nodes)) {
-    if (!node.live || !plan.isVector(id))
-      continue;
-    nodes.push_back(id);
-    if (node.kind == Kind::Input)
-      buffers += (buffers.empty() ? "in" : ", in") + number(node.index);
-  }
-  bool whole = plan.cols % geometry.width == 0;
-  if (whole) {
-    out.open("if (column < cols && areAligned<" + width + ">(" + buffers +
-             "))");
-    areAligned = true;
-    writeRowLoop(nodes, 4);
-    areAligned = false;
-    out.close();
-  }
-  out.open(whole ? "else if (column < cols)" : "if (column < cols)");
-  writeRowLoop(nodes, 1);
-  out.close();
-}
-
-/// Leaves the sums of this part where the block that is done last finds them;
-/// that one goes on, with the sums of its groups' parts.
-void KernelWriter::writeParts() {
-  int64_t blocks = geometry.blocks / geometry.parts;
-  std::string groups = number(geometry.groups), parts = number(geometry.parts);
-  out.line("static __device__ Pack<float, " + width + "> partials[" +
-           Twine(plan.results.size()) + "][" + parts + "][" +
-           Twine(blocks * geometry.lanes) + "];");
-  out.line("static __device__ unsigned arrived[" + Twine(blocks) + "];");
-  std::string shape = number(geometry.lanes) + ", " + groups + ", " + width;
-  for (unsigned i = 0; i < plan.results.size(); ++i) {
-    out.line("reduceGroups<" + shape + ">(sums" + Twine(i) + ", scratch);");
-    out.line("if (group == 0)");
-    out.line("  partials[" + Twine(i) + "][part][vector] = packOf<" + width +
-             ">(sums" + Twine(i) + ");");
-  }
-  out.line("if (!isLast(arrived[block], " + parts + "))");
-  out.line("  return;");
-  for (unsigned i = 0; i < plan.results.size(); ++i)
-    out.line("addParts<" + groups + ">(partials[" + Twine(i) +
-             "], vector, group, sums" + Twine(i) + ");");
-}
-
-void KernelWriter::writeColumnResult(unsigned result) {
-  const PlanBuffer &buffer = plan.results[result].buffer;
-  std::string number = cuda::number(result), type(typeText(buffer.element));
-  out.line("reduceGroups<" + Twine(geometry.lanes) + ", " +
-           Twine(geometry.groups) + ", " + width + ">(sums" + number +
-           ", scratch);");
-  out.open("if (group == 0 && column < cols)");
-  out.line("Pack<" + type + ", " + width + "> result;");
-  out.line("const auto before = scalars.at[3] ? load<" + width + ">(out" +
-           number + " + column" + count() + ") : Pack<" + type + ", " + width +
-           ">{};");
-  out.openUnrolled("int", "i", width);
-  out.line("result.at[i] = fromFloat<" + type +
-           ">(toFloat(before.at[i]) + sums" + number + "[i]);");
-  out.close();
-  out.line("store(out" + number + " + column, result" + count() + ");");
-  out.close();
-}
-
-void KernelWriter::writeColumns() {
-  writePlaceOfColumns();
-  out.line("__shared__ float scratch[" +
-           Twine(geometry.block * geometry.width) + "];");
-  writeScalars();
-  for (unsigned i = 0; i < plan.results.size(); ++i)
-    out.line("float sums" + Twine(i) + "[" + width + "] = {};");
-  writeRowsOfVector();
-  if (geometry.parts > 1)
-    writeParts();
-  for (unsigned i = 0; i < plan.results.size(); ++i)
-    writeColumnResult(i);
 }
 
 std::string KernelWriter::write() {

@@ -39,8 +39,19 @@ private:
 
   void writeFlat();
   void writeRows();
+  void writePlaceOfRow();
   void writeHeldValues();
+  void writeHeldLoads();
+  void writeRow();
   void writePass(unsigned stage);
+
+  // KernelSums.cpp
+  void writeSummedRows();
+  void writePlaceOfRows();
+  void writeRowsOfPart();
+  void writeSums();
+  void writePartSums();
+  void writeSumResults();
   void writeColumns();
   void writePlaceOfColumns();
   void writeRowsOfVector();
@@ -58,6 +69,8 @@ private:
   std::string loadOf(const loops::PlanBuffer &buffer, const std::string &base);
   std::string kept(unsigned node);
   bool isHeld(unsigned node) const;
+  bool sumsRows() const;
+  llvm::SmallVector<unsigned> summed() const;
 
   const KernelPlan &plan;
   const Geometry &geometry;

@@ -36,6 +36,24 @@ StringRef typeText(Type type) {
   return type.isInteger(64) ? "Integer" : "int";
 }
 
+StringRef typeText(loops::Element element) {
+  switch (element) {
+  case loops::Element::F32:
+    return "float";
+  case loops::Element::BF16:
+    return "bf16";
+  case loops::Element::F16:
+    return "f16";
+  case loops::Element::I32:
+    return "int";
+  case loops::Element::F8E4M3:
+    return "e4m3";
+  case loops::Element::F8E5M2:
+    return "e5m2";
+  }
+  llvm_unreachable("an element type that the enumeration lacks");
+}
+
 /// The unsigned type of the width of `type`.
 static StringRef unsignedText(Type type) {
   if (type.isInteger(1))

@@ -14,6 +14,8 @@
 #ifndef HOCKET_COMPILER_TARGETS_CUDA_SCALARTEXT_H
 #define HOCKET_COMPILER_TARGETS_CUDA_SCALARTEXT_H
 
+#include "compiler/targets/loops/KernelPlan.h"
+
 #include "mlir/IR/Operation.h"
 
 #include <string>
@@ -23,6 +25,9 @@ namespace hocket::cuda {
 /// The C++ type of a value of `type` (f32, bf16, f16, f8E4M3FN, f8E5M2, i1,
 /// i32, i64).
 llvm::StringRef typeText(mlir::Type type);
+
+/// That of an element in memory.
+llvm::StringRef typeText(loops::Element element);
 
 /// A literal of type float that reads back as the very same number.
 std::string literalOf(float value);

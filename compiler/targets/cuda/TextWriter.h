@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Writes lines, two spaces deeper inside each block.
+/// Writes numbers, and lines, two spaces deeper inside each block.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,8 @@
 #include <string>
 
 namespace hocket::cuda {
+
+inline std::string number(int64_t value) { return std::to_string(value); }
 
 class TextWriter {
 public:

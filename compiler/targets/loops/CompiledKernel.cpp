@@ -20,7 +20,9 @@ CompiledKernel describe(const KernelPlan &plan) {
   for (const PlanBuffer &input : plan.inputs)
     kernel.operands.push_back({input, false});
   for (const PlanResult &result : plan.results)
-    kernel.operands.push_back({result.buffer, true});
+    kernel.operands.push_back(
+        {result.buffer, true,
+         plan.accumulates && !op.getByColumns() && !plan.isSum(result)});
   kernel.accumulates = plan.accumulates;
   kernel.scalars = 4 + op.getInstances();
   kernel.usesRandom = plan.usesRandom;

@@ -24,6 +24,7 @@ struct KernelSpace {
 struct KernelOperand {
   PlanBuffer buffer;
   bool written = false;
+  bool overwritten = false; ///< Whatever scalar 3 of a kernel that heeds it is.
 };
 
 /// What the runtime must know of one kernel; the same for every instruction

@@ -42,9 +42,13 @@ double KernelPlan::flops() const {
     bool byColumn = static_cast<int>(level) & static_cast<int>(Level::Column);
     total += each * (byRow ? rows : 1) * (byColumn ? cols : 1);
   }
-  if (form == Form::Columns)
-    total += static_cast<double>(results.size()) * points();
-  return total;
+  int64_t summed = form == Form::Columns ? results.size() : sums();
+  return total + static_cast<double>(summed) * points();
+}
+
+int64_t KernelPlan::sums() const {
+  return llvm::count_if(
+      results, [&](const PlanResult &result) { return isSum(result); });
 }
 
 uint64_t KernelPlan::bytes() const {
@@ -198,7 +202,7 @@ void Planner::turnSingleColumn() {
   bool tiled = llvm::any_of(plan.inputs, [](const PlanBuffer &input) {
     return input.access == Access::Tiled;
   });
-  if (plan.cols != 1 || plan.rows == 1 || tiled)
+  if (plan.cols != 1 || plan.rows == 1 || tiled || plan.sums() > 0)
     return;
   columnWasRow = true;
   std::swap(plan.rows, plan.cols);
@@ -420,8 +424,11 @@ void Planner::planPasses() {
   for (const PlanNode &node : plan.nodes)
     if (node.live && node.kind == PlanNode::Kind::Reduction)
       last = std::max<int>(last, node.stage - 1);
+  auto isOfColumns = [](const PlanResult &result) {
+    return result.buffer.access != kern::Access::Row;
+  };
   for (const PlanResult &result : plan.results)
-    if (result.buffer.access == kern::Access::Full)
+    if (isOfColumns(result))
       last = std::max<int>(last, plan.nodes[result.node].stage);
   computedIn.assign(plan.nodes.size(), -1);
   plan.passes.resize(last + 1);
@@ -437,7 +444,7 @@ void Planner::planPasses() {
     }
     if (stage == last)
       for (const PlanResult &result : plan.results)
-        if (result.buffer.access == kern::Access::Full)
+        if (isOfColumns(result))
           collect(result.node, stage, pass, seen);
     llvm::sort(pass.nodes);
     for (unsigned id : pass.nodes) {
@@ -456,9 +463,9 @@ FailureOr<KernelPlan> Planner::run() {
   plan.cols = plan.kernel.getCols();
   if (plan.kernel.getByColumns())
     plan.form = KernelPlan::Form::Columns;
-  plan.accumulates = plan.kernel.getByColumns();
   if (failed(planBuffers()))
     return failure();
+  plan.accumulates = plan.kernel.getByColumns() || plan.sums() > 0;
   simplifyAccesses();
   turnSingleColumn();
   simplifyAccesses();

@@ -18,7 +18,8 @@
 /// A value of an earlier pass is computed again from its loads (the row is in
 /// cache), unless a transcendental went into it: then the earlier pass keeps
 /// it in a row buffer on the stack. Results are stored in the last pass only,
-/// so that they may be written over inputs.
+/// so that they may be written over inputs. A row may also add to sums over
+/// all rows (`isSum`), in the last pass.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -106,7 +107,7 @@ struct KernelPlan {
   enum class Form { Rows, Columns } form = Form::Rows;
   int64_t rows = 1, cols = 1;
   int64_t chunk = 1; ///< Columns of a task; `cols` if rows are not split.
-  bool accumulates = false; ///< scalars[3] is read.
+  bool accumulates = false; ///< scalars[3] is read, for sums over rows.
   bool usesRandom = false;
   llvm::SmallVector<PlanBuffer> inputs;
   llvm::SmallVector<PlanResult> results;
@@ -122,6 +123,11 @@ struct KernelPlan {
   double flops() const;
   uint64_t bytes() const;
   int64_t grain() const;
+  /// Whether a kernel of rows sums `result` over all of them.
+  bool isSum(const PlanResult &result) const {
+    return form == Form::Rows && result.buffer.access == kern::Access::Col;
+  }
+  int64_t sums() const; ///< how many of these there are
   bool isVector(unsigned node) const {
     return static_cast<int>(nodes[node].level) & 2;
   }

@@ -79,6 +79,7 @@ static void emitSpace(const loops::CompiledKernel &kernel,
     to->set_dtype(dtypeOf(operand.buffer.element));
     to->set_pattern(patternOf(operand.buffer.access));
     to->set_elements(operand.buffer.elements);
+    to->set_overwritten(operand.overwritten);
   }
   out.set_accumulates(kernel.accumulates);
 }

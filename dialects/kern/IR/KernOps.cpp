@@ -113,11 +113,11 @@ static LogicalResult verifyScalarOps(Operation *op, Block &block) {
   return success();
 }
 
-/// K5: a result is full, row, or scalar where rows is 1.
+/// K5: a result is full, row, col (a sum over rows), or scalar where rows is 1.
 static LogicalResult verifyResultAccess(Operation *op, size_t i, Access access,
                                         int64_t rows) {
   if (access == Access::Full || access == Access::Row ||
-      (access == Access::Scalar && rows == 1))
+      access == Access::Col || (access == Access::Scalar && rows == 1))
     return success();
   return op->emitOpError("K5: result ")
          << i << " cannot be " << stringifyAccess(access);

@@ -97,7 +97,9 @@ def Kern_RowsOp : Kern_Op<"rows", [Pure, AttrSizedOperandSegments,
     For each row of the iteration space, computes every result's elements of
     that row. Block arguments: one f32 for each tensor operand in order, then
     the `instances` (i32). `kern.reduce` inside the region reduces over the
-    row's columns. Results are `full`, `row` or, where rows is 1, `scalar`.
+    row's columns. Results are `full`, `row`, `col` or, where rows is 1,
+    `scalar`. A `col` result is the sum over all rows of what is yielded for it,
+    as in `kern.columns`.
 
     ```mlir
     %y = kern.rows "scale" [8 x 64] (%a = %x as full : tensor<8x64xbf16>, %b = %w as col : tensor<64xf32>) -> (tensor<8x64xbf16> as full) {
@@ -229,7 +231,7 @@ def Kern_KernelOp : Kern_Op<"kernel", [Symbol, IsolatedFromAbove,
     What `kern.rows` (`by_columns` absent) or `kern.columns` (`by_columns`
     present) holds, once for all its uses. `input_types` and `result_types` are
     the tensor types; a result may be written over an input that has the same
-    access and byte size.
+    access and byte size, unless it is `col`, a sum over rows.
 
     ```mlir
     kern.kernel @scale [8 x 64] (%a: tensor<8x64xbf16> as full, %b: tensor<64xf32> as col) -> (tensor<8x64xbf16> as full) {

@@ -90,12 +90,12 @@ func.func @vector(%x: tensor<64xf32>) -> tensor<64xf32> {
 
 // -----
 
-func.func @result(%x: tensor<8x64xf32>) -> tensor<64xf32> {
-  // expected-error @+1 {{K5: result 0 cannot be col}}
-  %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) -> (tensor<64xf32> as col) {
+func.func @result(%x: tensor<8x64xf32>) -> tensor<f32> {
+  // expected-error @+1 {{K5: result 0 cannot be scalar}}
+  %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) -> (tensor<f32> as scalar) {
     kern.yield %a : f32
   }
-  return %0 : tensor<64xf32>
+  return %0 : tensor<f32>
 }
 
 // -----

@@ -49,6 +49,8 @@ static CompileRequest requestOf(const std::string &spec,
   request.verifyEach = true;
   if (choice.leastPart > 0)
     request.leastPart = choice.leastPart;
+  if (choice.leastSummedRows > 0)
+    request.leastSummedRows = choice.leastSummedRows;
   if (choice.target != "cuda")
     shareKernels(request);
   for (const auto &[option, value] : choice.flags)

@@ -41,6 +41,8 @@ struct CompileChoice {
   bool invariantGemms = false;        ///< `--invariant-gemms`
   /// Of a sequence that documents and ranks share; 0: as a user gets them.
   int64_t leastPart = 0;
+  /// That a kernel of rows sums; 0: as a user gets them.
+  int64_t leastSummedRows = 0;
 };
 
 /// The program of the textproto `spec`. Failures fail the test; the program is

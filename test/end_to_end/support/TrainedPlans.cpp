@@ -56,6 +56,7 @@ static CompileChoice choiceOf(const PlanRow &plan, const std::string &target) {
   CompileChoice choice;
   choice.target = target;
   choice.leastPart = 1; // Of 16 positions two ranks take 8 in four rounds.
+  choice.leastSummedRows = 1; // No plan has many.
   if (*plan.mesh != 0)
     choice.flags.emplace_back("--mesh", plan.mesh);
   addWords(plan.flags, choice);

@@ -73,6 +73,35 @@ exec.role @library ranks [0] {
 
 // -----
 
+// Of a kernel of rows, sums over them are added and nothing else: what is
+// computed of each row may still stand where an operand did.
+
+kern.kernel @gradient [8 x 16] (%a: tensor<8x16xf32> as full, %b: tensor<16xf32> as col) -> (tensor<8x16xf32> as full, tensor<16xf32> as col, tensor<16xf32> as col) {
+  %0 = arith.mulf %a, %b : f32
+  kern.yield %0, %0, %a : f32, f32, f32
+}
+exec.role @sums ranks [0] {
+  %w = exec.buffer "w.grad" kind gradients {persistent} : memref<16xf32>
+  %b = exec.buffer "b.grad" kind gradients {persistent} : memref<16xf32>
+  %s = exec.buffer "s" kind parameters {persistent} : memref<16xf32>
+  %x = exec.buffer "x" kind inputs : memref<8x16xf32>
+  %y = exec.buffer "y" kind activations : memref<8x16xf32>
+  %g = exec.buffer "g" kind activations : memref<16xf32>
+  %h = exec.buffer "h" kind activations : memref<16xf32>
+  // CHECK-LABEL: exec.sequence @sums
+  // CHECK: exec.launch @gradient(%x, %s) to (%x, %w.grad, %b.grad) {accumulate = #exec.accumulation<add_unless_first>}
+  // CHECK-NEXT: exec.host output "y" %x
+  exec.sequence @sums fragment B {
+    exec.host input "x" %x : memref<8x16xf32>
+    exec.launch @gradient(%x, %s) to (%y, %g, %h) : (memref<8x16xf32>, memref<16xf32>) -> (memref<8x16xf32>, memref<16xf32>, memref<16xf32>)
+    exec.accumulate %g to %w {accumulate = #exec.accumulation<add_unless_first>} : memref<16xf32>, memref<16xf32>
+    exec.accumulate %h to %b {accumulate = #exec.accumulation<add_unless_first>} : memref<16xf32>, memref<16xf32>
+    exec.host output "y" %y : memref<8x16xf32>
+  }
+}
+
+// -----
+
 // An update in place: the new value is written over the old one, element by
 // element. What still needs the old value keeps it from that.
 

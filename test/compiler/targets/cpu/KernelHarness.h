@@ -46,6 +46,10 @@ struct KernelText {
   std::string name = "k";
 
   std::string str() const;
+  /// Whether result `i` is a sum over rows.
+  bool isSum(size_t i) const { return results[i].access == "col"; }
+  /// Whether it sums its rows beside other results.
+  bool isForGpus() const;
 };
 
 using Values = std::vector<double>;
@@ -70,7 +74,8 @@ int64_t elementsOf(const KernelText &kernel, const BufferText &buffer);
 /// One kernel, compiled and loaded.
 class Kernel {
 public:
-  /// Compiles `text`; fails the running test if that fails.
+  /// Compiles `text` unless it is for GPUs; fails the running test if that
+  /// fails.
   explicit Kernel(const KernelText &text);
   Kernel(const Kernel &) = delete;
 
@@ -116,7 +121,7 @@ std::vector<Values> randomInputs(const KernelText &text, unsigned seed,
 /// Runs the kernel for every instruction set, whole and in ranges, compares
 /// the ranges' bits with the whole's and the whole with `expected` (by default
 /// the evaluation). `aliases` pairs a result with the input whose buffer it
-/// shares.
+/// shares. A kernel of rows with a `col` result runs on the emulated GPU alone.
 struct Check {
   Tolerance tolerance = {};
   LaunchScalars scalars = {};

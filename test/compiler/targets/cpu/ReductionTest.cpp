@@ -291,5 +291,129 @@ TEST(ColumnSum, ManyResults) {
   expectKernel(text, {.tolerance = {1e-5, 1e-4}});
 }
 
+//===----------------------------------------------------------------------===//
+// Rows that are summed as well, on GPUs alone
+//===----------------------------------------------------------------------===//
+
+/// LayerNorm's gradient with what is added to it, and those of its weight and
+/// bias. In shapes whose rows belong to warps and to blocks, that vectors
+/// divide and do not, of one part and of several, in groups of which the last
+/// is short.
+TEST(SummedRows, NormGradients) {
+  struct Shape {
+    int64_t rows, cols;
+    const char *element;
+  };
+  for (auto [rows, cols, element] :
+       {Shape{1, 64, "f32"}, Shape{5, 7, "f32"}, Shape{33, 64, "bf16"},
+        Shape{300, 200, "bf16"}, Shape{130, 1, "f32"}, Shape{97, 600, "f32"},
+        Shape{65, 1601, "bf16"}, Shape{256, 1600, "bf16"},
+        Shape{1000, 40, "f16"}, Shape{2053, 16, "bf16"}}) {
+    std::string n = std::to_string(cols) + ".0";
+    KernelText text{
+        rows,
+        cols,
+        {{"full", element}, {"full", element}, {"col"}, {"full", element}},
+        {{"row"}, {"full", element}, {"col"}, {"col", element}}};
+    text.body = "%n = arith.constant " + n + R"( : f32
+      %e = arith.constant 1.0e-02 : f32
+      %one = arith.constant 1.0 : f32
+      %s = kern.reduce add %a1 : f32
+      %mean = arith.divf %s, %n : f32
+      %c = arith.subf %a1, %mean : f32
+      %c2 = arith.mulf %c, %c : f32
+      %v = kern.reduce add %c2 : f32
+      %v1 = arith.divf %v, %n : f32
+      %v2 = arith.addf %v1, %e : f32
+      %d = math.sqrt %v2 : f32
+      %r = arith.divf %one, %d : f32
+      %x = arith.mulf %c, %r : f32
+      %g = arith.mulf %a0, %a2 : f32
+      %gx = arith.mulf %g, %x : f32
+      %s0 = kern.reduce add %g : f32
+      %s1 = kern.reduce add %gx : f32
+      %m0 = arith.divf %s0, %n : f32
+      %m1 = arith.divf %s1, %n : f32
+      %1 = arith.subf %g, %m0 : f32
+      %2 = arith.mulf %x, %m1 : f32
+      %3 = arith.subf %1, %2 : f32
+      %4 = arith.mulf %3, %r : f32
+      %5 = arith.addf %4, %a3 : f32
+      %dw = arith.mulf %a0, %x : f32
+      kern.yield %mean, %5, %dw, %a0 : f32, f32, f32, f32
+    )";
+    Check check;
+    check.tolerance = {1e-4, 2e-3};
+    check.aliases = {{1, 3}};
+    check.scalars.accumulate = rows % 2;
+    check.previous = {
+        Values(rows, NAN), {}, Values(cols, 0.5), Values(cols, -3)};
+    expectKernel(text, check);
+  }
+}
+
+/// Sums of an elementwise region, of what differs from row to row alone, and of
+/// random numbers, which are those of the rows.
+TEST(SummedRows, Elementwise) {
+  for (int64_t rows : {3, 515}) {
+    KernelText text{rows,
+                    72,
+                    {{"full", "bf16"}, {"row"}, {"tiled:1"}},
+                    {{"full", "bf16"}, {"col"}, {"col"}}};
+    text.body = "%k = kern.keep_scale {rate = 0.25, stream = 3 : i32}\n"
+                "%0 = arith.mulf %a0, %k : f32\n"
+                "%1 = arith.addf %0, %a2 : f32\n"
+                "kern.yield %1, %0, %a1 : f32, f32, f32\n";
+    Check check;
+    check.tolerance = {1e-5, 1e-3};
+    check.scalars.seed = 7;
+    check.scalars.step = 2;
+    expectKernel(text, check);
+  }
+}
+
+/// Rows of more columns than threads can hold: sums are kept in memory.
+TEST(SummedRows, WideRows) {
+  for (int64_t cols : {4097, 20480}) {
+    KernelText text{70, cols, {{"full"}}, {{"full"}, {"col"}, {"col"}}};
+    text.body = "%s = kern.reduce add %a0 : f32\n"
+                "%0 = arith.addf %a0, %s : f32\n"
+                "%1 = arith.mulf %a0, %a0 : f32\n"
+                "kern.yield %0, %a0, %1 : f32, f32, f32\n";
+    Check check;
+    check.tolerance = {1e-4, 1e-2};
+    check.aliases = {{0, 0}};
+    expectKernel(text, check);
+  }
+}
+
+/// The row of one element that is no number makes no other column's sum so.
+TEST(SummedRows, OneOfNaN) {
+  KernelText text{100, 64, {{"full"}}, {{"full"}, {"col"}}};
+  text.body = "%0 = arith.divf %a0, %a0 : f32\n kern.yield %0, %0 : f32, f32\n";
+  Kernel kernel(text);
+  std::vector<Values> inputs = {Values(6400, 3)};
+  inputs[0][99 * 64 + 17] = 0; // In the last row: 0 / 0.
+  Check check;
+  check.expected = {Values(6400, 1), Values(64, 100)};
+  check.expected[0][99 * 64 + 17] = check.expected[1][17] = NAN;
+  expectOnEmulatedGpu(text, kernel.getModule(), inputs, check.expected, check);
+}
+
+/// Processors have no place for such sums.
+TEST(SummedRows, RefusedForProcessors) {
+  KernelText text{8, 64, {{"full"}}, {{"full"}, {"col"}}};
+  text.body = "kern.yield %a0, %a0 : f32, f32\n";
+  Kernel kernel(text);
+  std::string said;
+  mlir::ScopedDiagnosticHandler handler(
+      kernel.getModule().getContext(),
+      [&](mlir::Diagnostic &diagnostic) { said += diagnostic.str(); });
+  cpu::CompiledKernels compiled;
+  EXPECT_TRUE(failed(cpu::compileKernels(kernel.getModule(), {}, compiled)));
+  EXPECT_EQ(said, "'kern.kernel' op sums over its rows; kernels of rows do so "
+                  "on GPUs alone");
+}
+
 } // namespace
 } // namespace hocket::test

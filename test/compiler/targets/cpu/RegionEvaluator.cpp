@@ -207,7 +207,7 @@ private:
     auto access = cast<kern::AccessAttr>(kernel.getResultAccesses()[i]);
     if (access.getValue() == kern::Access::Full)
       std::copy(values.begin(), values.end(), result.begin() + row * cols);
-    else if (!kernel.getByColumns())
+    else if (access.getValue() != kern::Access::Col)
       result[row] = values[0];
     else
       for (int64_t col = 0; col < cols; ++col)
