@@ -197,6 +197,43 @@ f(const bf16 *in0, const float *in1, const float *in2, bf16 *out0, const Scalars
         self.assertEqual(content["narrow stores"], 3 * 8)
         self.assertEqual((content["division"], content["held"]), (24, 12))
 
+    def test_content_of_rows_that_are_summed(self):
+        """Both loops, 48 sums of a thread, and parts of two 16-byte accesses a vector,
+        of which eight are added at a time, in the last loop twice."""
+        content = budgets.content_of("""
+f(const bf16 *in0, bf16 *out0, float *out1, const Scalars<4> s) {
+  static __device__ Pack<float, 8> partials[1][443][96];
+  float sums1[3][8] = {};
+  if (areAligned<8>(in0, out0)) {
+    for (int s = 0; s < 3; ++s) {
+      const auto vector0 = loadAligned<8>(in0 + column);
+      Pack<bf16, 8> result0;
+      for (int i = 0; i < 8; ++i) {
+        sums1[s][i] += a0;
+      }
+      storeWhole(out0 + column, result0);
+    }
+  }
+  else {
+    const auto vector0 = loadSingly<8>(in0 + column);
+  }
+  joinRows<32, 4>(sums1, joined);
+  storeSums<32>(sums1, partials[0][part]);
+  sumParts<128>(partials[0] + group * 22, members, grouped[0][group]);
+  for (Integer vector = threadIdx.x; vector * 8 < cols; vector += 128) {
+    const auto sums = sumOfParts(grouped[0], 21, vector);
+    for (int i = 0; i < 8; ++i) {
+      out1[column + i] = fromFloat<float>(toFloat(before.at[i]) + sums.at[i]);
+    }
+  }
+}""")
+        self.assertEqual(content["held"], 24)
+        self.assertEqual(content["loads"], 3 + 8 + 3 * 8 * 2)
+        self.assertEqual(content["stores"], 3 + 3 * 2 + 2 + 2 * 8)
+        self.assertEqual(content["narrow loads"] + content["narrow stores"], 0)
+        operations = 24 + 3 * 3 * 24 + 2 * 8 * 3 * 8 + 8
+        self.assertEqual(content["operation"], operations)
+
     def test_content_of_a_loop_that_is_unrolled_in_part(self):
         content = budgets.content_of("""
 f(const bf16 *in0) {

@@ -40,6 +40,7 @@ CASES = (
 KINDS = (
     ("GEMMs", ("gemm ", "grouped_")),
     ("attention", ("attention_",)),
+    ("norms", ("_norm_gradient",)),  # with the sums that they may have
     ("column sums", ("sum_leading", "weight_gradient")),
     ("loss", ("cross_entropy", "log_sum_exp", "mean_loss", "count_labels")),
     ("activations", ("gelu", "silu")),
