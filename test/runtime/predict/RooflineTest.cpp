@@ -169,6 +169,21 @@ TEST_F(RooflineOfAStep, ColumnSumsAreShownToHaveTooFewBlocks) {
   EXPECT_EQ(sum.launch.bytes, rows * columns * 2 + columns * 4 * 1.5);
 }
 
+TEST_F(RooflineOfAStep, SumsOfPartsAreWrittenAndReadAgain) {
+  addColumnSum();
+  double whole = roofline().roles[0].rows[0].launch.bytes;
+  program::Kernel &kernel = *program.mutable_kernels(0);
+  kernel.mutable_space()->set_rows(rows);
+  kernel.mutable_space()->set_cols(columns);
+  kernel.mutable_space()->set_task_rows(rows / 8 + 1); // Eight, one shorter.
+  double parts = roofline().roles[0].rows[0].launch.bytes;
+  EXPECT_EQ(parts - whole, 2 * 4 * 8 * columns);
+  // What a kernel that accumulates overwrites is not read in any microbatch.
+  kernel.mutable_operands(1)->set_overwritten(true);
+  double overwritten = roofline().roles[0].rows[0].launch.bytes;
+  EXPECT_EQ(parts - overwritten, columns * 4 * 0.5);
+}
+
 TEST_F(RooflineOfAStep, TheStepIsTheSumOfItsLaunches) {
   addGemm();
   addColumnSum();
