@@ -131,6 +131,8 @@ constexpr Row table[] = {
     {"slice_shard", runSliceShard},
     {"insert_rows", runInsertRows},
     {"shift_rows", runShiftRows},
+    {"join_heads", runJoinHeads},
+    {"sum_heads", runSumHeads},
     {"transpose", runTranspose},
     {"quantize_blocks", runs<quantizeBlocks, quantizeBlocksArguments>},
     {"dequantize_blocks", runs<dequantizeBlocks, dequantizeBlocksArguments>},

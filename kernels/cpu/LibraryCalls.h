@@ -29,6 +29,8 @@ KernelError runScatterShards(const LibraryCall &call, Workers &workers);
 KernelError runSliceShard(const LibraryCall &call, Workers &workers);
 KernelError runInsertRows(const LibraryCall &call, Workers &workers);
 KernelError runShiftRows(const LibraryCall &call, Workers &workers);
+KernelError runJoinHeads(const LibraryCall &call, Workers &workers);
+KernelError runSumHeads(const LibraryCall &call, Workers &workers);
 KernelError runTranspose(const LibraryCall &call, Workers &workers);
 
 // SequenceLibrary.cpp

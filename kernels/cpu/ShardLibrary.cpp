@@ -145,6 +145,47 @@ KernelError runShiftRows(const LibraryCall &call, Workers &workers) {
 }
 
 //===----------------------------------------------------------------------===//
+// Heads
+//===----------------------------------------------------------------------===//
+
+KernelError runJoinHeads(const LibraryCall &call, Workers &workers) {
+  Integers n = call.integers;
+  int64_t element = bytesOf(typeOf(n[0])), heads = n[2];
+  int64_t before = n[4] * element, own = n[5] * element;
+  auto task = [&](int64_t token, int) {
+    const char *front =
+        static_cast<char *>(at(call, 0)) + token * n[3] * before;
+    const char *x = static_cast<char *>(at(call, 1)) + token * heads * own;
+    char *to =
+        static_cast<char *>(at(call, 2)) + token * heads * (before + own);
+    for (int64_t h = 0; h < heads; ++h, to += before + own) {
+      std::memcpy(to, front + (n[3] == 1 ? 0 : h) * before,
+                  static_cast<size_t>(before));
+      std::memcpy(to + before, x + h * own, static_cast<size_t>(own));
+    }
+  };
+  workers.run(n[1], task);
+  return nullptr;
+}
+
+KernelError runSumHeads(const LibraryCall &call, Workers &workers) {
+  Integers n = call.integers;
+  ConstView from = view(call, 0, typeOf(n[0]));
+  View to = view(call, 1, typeOf(n[0]));
+  int64_t heads = n[2], whole = n[3], width = n[4];
+  auto task = [&](int64_t token, int) {
+    for (int64_t c = 0; c < width; ++c) {
+      float sum = 0;
+      for (int64_t h = 0; h < heads; ++h)
+        sum += static_cast<float>(load(from, (token * heads + h) * whole + c));
+      store(to, token * width + c, sum);
+    }
+  };
+  workers.run(n[1], task);
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
 // Bytes
 //===----------------------------------------------------------------------===//
 

@@ -66,6 +66,8 @@ static constexpr LibraryOp table[] = {
     {"slice_shard", 2, 2, 1, 0b10, false, sliceShardSizes},
     {"insert_rows", 3, 3, 0, 0b100, false, insertRowsSizes},
     {"shift_rows", 2, 2, 0, 0b10, false, shiftRowsSizes},
+    {"join_heads", 3, 3, 0, 0b100, false, joinHeadsSizes},
+    {"sum_heads", 2, 2, 0, 0b10, false, sumHeadsSizes},
     {"transpose", 2, 2, 0, 0b10, false, transposeSizes},
     {"quantize_blocks", 3, 3, 0, 0b110, false, quantizeBlocksSizes},
     {"dequantize_blocks", 3, 3, 0, 0b100, false, dequantizeBlocksSizes},

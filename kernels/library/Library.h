@@ -144,6 +144,13 @@
 /// shift_rows          buffers: x[o, N], y[o, N] (out):
 ///                     y[o, j] = x[o, first + j], 0 below 0 and from N on
 ///                     integers: dtype, o, N, first (between -N and N)
+/// join_heads          buffers: front[T, g, a], x[T, n, b],
+///                     y[T, n, a + b] (out): y[t, h] = front[t, h], x[t, h];
+///                     a front of one head (g = 1) is that of all
+///                     integers: dtype, T, n, g (1 or n), a, b
+/// sum_heads           buffers: x[T, n, d], y[T, a] (out):
+///                     y[t, c] = sum over h of x[t, h, c], in f32
+///                     integers: dtype, T, n, d, a (at most d)
 /// transpose           buffers: x[m, n], y[n, m] (out)
 ///                     integers: dtype (of one byte), m, n
 /// quantize_blocks     buffers: x[o, r, c], codes[o, r, c] (out),

@@ -124,6 +124,8 @@ KernelError scatterShardsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError sliceShardSizes(Integers n, Floats floats, Bytes bytes);
 KernelError insertRowsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError shiftRowsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError joinHeadsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError sumHeadsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError transposeSizes(Integers n, Floats floats, Bytes bytes);
 KernelError quantizeBlocksSizes(Integers n, Floats floats, Bytes bytes);
 KernelError dequantizeBlocksSizes(Integers n, Floats floats, Bytes bytes);

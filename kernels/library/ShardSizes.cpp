@@ -66,6 +66,33 @@ KernelError shiftRowsSizes(Integers n, Floats floats, Bytes bytes) {
   return size.bad || n[3] <= -n[2] || n[3] >= n[2] ? kDimension : nullptr;
 }
 
+KernelError joinHeadsSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkTyped(n, 6, floats))
+    return error;
+  if (n[2] < 1 || (n[3] != 1 && n[3] != n[2]))
+    return kDimension;
+  Size size;
+  int64_t element = bytesOf(typeOf(n[0]));
+  bytes[0] = size(element, {n[1], n[3], n[4]});
+  bytes[1] = size(element, {n[1], n[2], n[5]});
+  if (size.bad)
+    return kDimension;
+  bytes[2] = size(element, {n[1], n[2], n[4] + n[5]});
+  return size.bad ? kDimension : nullptr;
+}
+
+KernelError sumHeadsSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 5, floats, 0))
+    return error;
+  if (!isFloating(n[0]))
+    return kDType;
+  Size size;
+  int64_t element = bytesOf(typeOf(n[0]));
+  bytes[0] = size(element, {n[1], n[2], n[3]});
+  bytes[1] = size(element, {n[1], n[4]});
+  return size.bad || n[2] < 1 || n[4] > n[3] ? kDimension : nullptr;
+}
+
 KernelError transposeSizes(Integers n, Floats floats, Bytes bytes) {
   if (KernelError error = checkCounts(n, 3, floats, 0))
     return error;

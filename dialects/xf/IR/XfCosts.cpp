@@ -208,6 +208,18 @@ OpCost SplitChunksOp::getCost() {
 OpCost JoinChunksOp::getCost() {
   return isView(*this) ? free(*this) : costOf(*this, 0);
 }
+OpCost JoinHeadsOp::getCost() { return costOf(*this, 0); }
+OpCost PartHeadsOp::getCost() {
+  OpCost cost = costOf(*this, 0);
+  cost.bytesRead = cost.bytesWritten;
+  return cost;
+}
+OpCost SumHeadsOp::getCost() {
+  double heads = static_cast<double>(shapeOf(getInput())[2]);
+  OpCost cost = elementwise(*this, getResult(), heads);
+  cost.bytesRead = heads * cost.bytesWritten;
+  return cost;
+}
 OpCost PlaceRowsOp::getCost() { return costOf(*this, 0); }
 OpCost PlaceRowsGradientOp::getCost() { return costOf(*this, 0); }
 OpCost PlacedRowsGradientOp::getCost() { return costOf(*this, 0); }

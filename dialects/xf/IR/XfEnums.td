@@ -66,7 +66,9 @@ def Xf_ParameterRole : Xf_Enum<"ParameterRole", "what a parameter does", [
   // Of each head and bucket of distances.
   I32EnumAttrCase<"RelativePositions", 22, "relative_positions">,
   // What makes rows of an image's patches, as wide on every device.
-  I32EnumAttrCase<"Patches", 23, "patches">]>;
+  I32EnumAttrCase<"Patches", 23, "patches">,
+  // What makes the latents of attention, as wide on every device.
+  I32EnumAttrCase<"Latent", 24, "latent">]>;
 
 // The attribute `xf.host` of an entry function's argument.
 def Xf_HostInput : Xf_Enum<"HostInput", "what the host gives a microbatch", [

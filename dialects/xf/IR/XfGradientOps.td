@@ -206,6 +206,21 @@ def Xf_RowGateGradientOp : Xf_Op<"row_gate_gradient"> {
   let results = (outs Xf_Tensor:$input_grad, Xf_Tensor:$gate_grad);
 }
 
+def Xf_SumHeadsOp : Xf_Op<"sum_heads"> {
+  let summary = "the sum of the fronts of all heads";
+  let description = [{
+    `result[b, s, 0, c] = sum_h input[b, s, h, c]`, in f32 at least, for as many
+    channels as the result has: the gradient of the front that heads share in
+    `xf.join_heads`.
+
+    ```mlir
+    %df = xf.sum_heads %dk : (tensor<4x256x8x192xf32>) -> tensor<4x256x1x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input);
+  let results = (outs Xf_Tensor:$result);
+}
+
 def Xf_GatherChoicesGradientOp : Xf_Op<"gather_choices_gradient"> {
   let summary = "gradient of numbers that stand side by side";
   let description = [{

@@ -302,6 +302,42 @@ SmallVector<Value> JoinChunksOp::buildGradient(OpBuilder &builder,
       builder.create<SplitChunksOp>(getLoc(), type, grads[0], getShiftAttr())};
 }
 
+SmallVector<Value> JoinHeadsOp::buildGradient(OpBuilder &builder,
+                                              ValueRange grads) {
+  auto part = [&](Value like, int64_t first) -> Value {
+    return builder.create<PartHeadsOp>(
+        getLoc(), RankedTensorType::get(shapeOf(like), elementOf(grads[0])),
+        grads[0], builder.getI64IntegerAttr(first));
+  };
+  if (!getFront())
+    return {part(getInput(), 0)};
+  Value input = part(getInput(), shapeOf(getFront()).back());
+  if (shapeOf(getFront())[2] == shapeOf(getInput())[2])
+    return {input, part(getFront(), 0)};
+  auto type = RankedTensorType::get(shapeOf(getFront()), elementOf(grads[0]));
+  return {input, builder.create<SumHeadsOp>(getLoc(), type, grads[0])};
+}
+
+SmallVector<Value> PartHeadsOp::buildGradient(OpBuilder &builder,
+                                              ValueRange grads) {
+  Value grad = grads[0];
+  SmallVector<int64_t> shape(shapeOf(grad));
+  auto typeOf = [&](ArrayRef<int64_t> dims) {
+    return RankedTensorType::get(dims, elementOf(grads[0]));
+  };
+  if (auto first = static_cast<int64_t>(getFirst()); first > 0) {
+    SmallVector<int64_t> before = {shape[0], shape[1], 1, first};
+    Value zeros = builder.create<ConstantOp>(getLoc(), typeOf(before),
+                                             builder.getF64FloatAttr(0));
+    shape.back() += first;
+    grad = builder.create<JoinHeadsOp>(getLoc(), typeOf(shape), grad, zeros);
+  }
+  if (shape.back() == shapeOf(getInput()).back())
+    return {grad};
+  return {builder.create<JoinHeadsOp>(getLoc(), typeOf(shapeOf(getInput())),
+                                      grad, Value())};
+}
+
 SmallVector<Value> PlaceRowsOp::buildGradient(OpBuilder &builder,
                                               ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());

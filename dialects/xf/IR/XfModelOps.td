@@ -346,6 +346,39 @@ def Xf_JoinChunksOp : Xf_ModelOp<"join_chunks"> {
   let results = (outs Xf_Tensor:$result);
 }
 
+def Xf_JoinHeadsOp : Xf_ModelOp<"join_heads"> {
+  let summary = "heads that have something in front, or zeros behind";
+  let description = [{
+    `result[b, s, h]` is `front[b, s, h]` and then `input[b, s, h]`. A front of one
+    head is that of all heads, as the rotated part of keys is in latent attention
+    (arXiv 2405.04434, equation 17). Without a front it is `input[b, s, h]` and then
+    zeros, as many as the result is wider.
+
+    ```mlir
+    %k = xf.join_heads %n, %r : (tensor<4x256x8x128xf32>, tensor<4x256x1x64xf32>) -> tensor<4x256x8x192xf32>
+    %v = xf.join_heads %u : (tensor<4x256x8x128xf32>) -> tensor<4x256x8x192xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Optional<Xf_Tensor>:$front);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_PartHeadsOp : Xf_ModelOp<"part_heads"> {
+  let summary = "a part of each head";
+  let description = [{
+    `result[b, s, h, c] = input[b, s, h, first + c]`, for as many channels as the
+    result has.
+
+    ```mlir
+    %o = xf.part_heads %x : (tensor<4x256x8x192xf32>) -> tensor<4x256x8x128xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       DefaultValuedAttr<I64Attr, "0">:$first);
+  let results = (outs Xf_Tensor:$result);
+}
+
 def Xf_PlaceRowsOp : Xf_ModelOp<"place_rows"> {
   let summary = "rows of others in the place of tokens";
   let description = [{

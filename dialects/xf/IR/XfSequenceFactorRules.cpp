@@ -57,6 +57,39 @@ FactorRule JoinChunksOp::getFactorRule() {
   return b.operand(chunks).result(whole).rule;
 }
 
+/// Channels are whole; a front of one head is that of all.
+FactorRule JoinHeadsOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors heads = b.fresh(shapeOf(getInput()).drop_back());
+  b.operand(with(heads, b.whole(shapeOf(getInput()).back())));
+  if (getFront()) {
+    TensorFactors front = heads;
+    if (shapeOf(getFront())[2] != shapeOf(getInput())[2])
+      front.back() = {b.whole(1)};
+    b.operand(with(front, b.whole(shapeOf(getFront()).back())));
+  }
+  return b.result(with(heads, b.whole(shapeOf(getResult()).back()))).rule;
+}
+
+FactorRule PartHeadsOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors heads = b.fresh(shapeOf(getInput()).drop_back());
+  return b.operand(with(heads, b.whole(shapeOf(getInput()).back())))
+      .result(with(heads, b.whole(shapeOf(getResult()).back())))
+      .rule;
+}
+
+FactorRule SumHeadsOp::getFactorRule() {
+  RuleBuilder b;
+  Shape input = shapeOf(getInput());
+  TensorFactors tokens = b.fresh(input.take_front(2));
+  TensorFactors heads = with(tokens, b.reduced(input[2]));
+  TensorFactors one = with(tokens, b.whole(1));
+  return b.operand(with(heads, b.whole(input.back())))
+      .result(with(one, b.whole(shapeOf(getResult()).back())))
+      .rule;
+}
+
 namespace {
 /// The factors of tokens and of what stands for some of them: sequence,
 /// position, channel; block of a sequence, row of a block.

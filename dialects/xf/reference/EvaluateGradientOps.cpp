@@ -246,6 +246,18 @@ LogicalResult GatedGradientOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
+LogicalResult SumHeadsOp::evaluate(EvaluationContext &, Tensors operands,
+                                   Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t heads = operands[0].dim(2), whole = operands[0].dim(3);
+  int64_t width = result.dim(3);
+  for (int64_t i = 0; i < result.size(); ++i)
+    for (int64_t h = 0; h < heads; ++h)
+      result[i] += operands[0][(i / width * heads + h) * whole + i % width];
+  results.push_back(std::move(result));
+  return success();
+}
+
 LogicalResult GatherChoicesGradientOp::evaluate(EvaluationContext &,
                                                 Tensors operands,
                                                 Results &results) {

@@ -228,6 +228,35 @@ LogicalResult JoinChunksOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
+LogicalResult JoinHeadsOp::evaluate(EvaluationContext &, Tensors operands,
+                                    Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t heads = result.dim(2), width = result.dim(3);
+  int64_t own = operands[0].dim(3);
+  int64_t before = getFront() ? operands[1].dim(3) : 0;
+  bool shared = getFront() && operands[1].dim(2) != heads;
+  for (int64_t i = 0; i < result.size() / width; ++i) {
+    for (int64_t c = 0; c < before; ++c)
+      result[i * width + c] =
+          operands[1][(shared ? i / heads : i) * before + c];
+    for (int64_t c = 0; c < own; ++c)
+      result[i * width + before + c] = operands[0][i * own + c];
+  }
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult PartHeadsOp::evaluate(EvaluationContext &, Tensors operands,
+                                    Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t width = result.dim(3), whole = operands[0].dim(3);
+  for (int64_t i = 0; i < result.size(); ++i)
+    result[i] =
+        operands[0][i / width * whole + int64_t(getFirst()) + i % width];
+  results.push_back(std::move(result));
+  return success();
+}
+
 LogicalResult PlaceRowsOp::evaluate(EvaluationContext &, Tensors operands,
                                     Results &results) {
   const ReferenceTensor &rows = operands[1], &source = operands[2];

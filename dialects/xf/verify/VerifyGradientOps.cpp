@@ -142,6 +142,19 @@ LogicalResult GatedGradientOp::verify() {
   return checkSameType(*this, 12, "up_grad", getUpGrad(), getGate());
 }
 
+LogicalResult SumHeadsOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 127, "input", getInput(), 4)) ||
+      failed(checkRank(*this, 127, "result", getResult(), 4)) ||
+      failed(checkElement(*this, 127, "result", getResult(),
+                          elementOf(getInput()))))
+    return failure();
+  Shape input = shapeOf(getInput());
+  int64_t width = std::min(input.back(), shapeOf(getResult()).back());
+  return checkShape(*this, 127, "result", getResult(),
+                    {input[0], input[1], 1, width});
+}
+
 LogicalResult GatherChoicesGradientOp::verify() {
   if (failed(checkStatic(*this)))
     return failure();

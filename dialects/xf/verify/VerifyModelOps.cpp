@@ -404,6 +404,49 @@ LogicalResult JoinChunksOp::verify() {
   return checkChunks(*this, getResult(), getInput(), getShift());
 }
 
+LogicalResult JoinHeadsOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 126, "input", getInput(), 4)) ||
+      failed(checkElement(*this, 126, "result", getResult(),
+                          elementOf(getInput()))))
+    return failure();
+  SmallVector<int64_t> heads(shapeOf(getInput()));
+  if (!getFront()) {
+    int64_t width = heads.back();
+    if (shapeOf(getResult()).size() == 4 &&
+        shapeOf(getResult()).back() >= width)
+      heads.back() = shapeOf(getResult()).back();
+    return checkShape(*this, 126, "result", getResult(), heads);
+  }
+  if (failed(checkRank(*this, 126, "front", getFront(), 4)) ||
+      failed(
+          checkElement(*this, 126, "front", getFront(), elementOf(getInput()))))
+    return failure();
+  Shape front = shapeOf(getFront());
+  SmallVector<int64_t> expected = {heads[0], heads[1],
+                                   front[2] == 1 ? 1 : heads[2], front[3]};
+  if (failed(checkShape(*this, 126, "front", getFront(), expected)))
+    return failure();
+  heads.back() += front[3];
+  return checkShape(*this, 126, "result", getResult(), heads);
+}
+
+LogicalResult PartHeadsOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 127, "input", getInput(), 4)) ||
+      failed(checkRank(*this, 127, "result", getResult(), 4)) ||
+      failed(checkElement(*this, 127, "result", getResult(),
+                          elementOf(getInput()))))
+    return failure();
+  SmallVector<int64_t> heads(shapeOf(getInput()));
+  int64_t whole = std::exchange(heads.back(), shapeOf(getResult()).back());
+  auto first = static_cast<int64_t>(getFirst());
+  if (first < 0 || first > whole - heads.back())
+    return emitOpError("X127: ") << heads.back() << " channels from " << first
+                                 << " on are no part of heads of " << whole;
+  return checkShape(*this, 127, "result", getResult(), heads);
+}
+
 LogicalResult hocket::xf::checkPlacedRows(Operation *op, Value tokens,
                                           Value rows, Value source) {
   if (failed(checkRank(op, 124, "what has a row for each token", tokens, 3)) ||

@@ -92,6 +92,8 @@ constexpr Row rows[] = {
     {"slice_shard", launchSliceShard},
     {"insert_rows", launchInsertRows},
     {"shift_rows", launchShiftRows},
+    {"join_heads", launchJoinHeads},
+    {"sum_heads", launchSumHeads},
     {"transpose", launchTranspose},
     {"quantize_blocks", launchQuantizeBlocks},
     {"dequantize_blocks", launchDequantizeBlocks},

@@ -65,6 +65,8 @@ KernelError launchScatterShards(const CudaRequest &request, CudaCall &call);
 KernelError launchSliceShard(const CudaRequest &request, CudaCall &call);
 KernelError launchInsertRows(const CudaRequest &request, CudaCall &call);
 KernelError launchShiftRows(const CudaRequest &request, CudaCall &call);
+KernelError launchJoinHeads(const CudaRequest &request, CudaCall &call);
+KernelError launchSumHeads(const CudaRequest &request, CudaCall &call);
 KernelError launchTranspose(const CudaRequest &request, CudaCall &call);
 KernelError launchMergeAttention(const CudaRequest &request, CudaCall &call);
 

@@ -95,6 +95,26 @@ KernelError launchShiftRows(const CudaRequest &request, CudaCall &call) {
   return addLaunch(call, text, blocksOfRows(n[1], n[2], n[0]), 256);
 }
 
+KernelError launchJoinHeads(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  std::string word = cudaWord(n[0]);
+  int64_t rows = n[1] * n[2];
+  LaunchText text("Shards.cuh", "joinHeads", {word});
+  text.in("front", word, 0).in("x", word, 1).out("y", word, 2);
+  text.size("rows", rows).size("heads", n[3] == 1 ? n[2] : 1);
+  text.size("before", n[4]).size("own", n[5]);
+  return addLaunch(call, text, blocksOfRows(rows, n[4] + n[5], n[0]), 256);
+}
+
+KernelError launchSumHeads(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  std::string type = cudaType(n[0]);
+  LaunchText text("Shards.cuh", "sumHeads", {type});
+  text.in("x", type, 0).out("y", type, 1).size("tokens", n[1]);
+  text.size("heads", n[2]).size("whole", n[3]).size("width", n[4]);
+  return addLaunch(call, text, blocksOf(n[1] * blocksOf(n[4], 4), 256), 256);
+}
+
 KernelError launchMergeAttention(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   int64_t rows = n[0] * n[1] * n[2];

@@ -135,6 +135,55 @@ Values lower(OpBuilder &builder, xf::JoinChunksOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Parts of heads
+//===----------------------------------------------------------------------===//
+
+/// Of heads `from`, channels from `first` on; zeros behind the last one.
+static Values lowerPart(OpBuilder &builder, Operation *op, Value from,
+                        int64_t first) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  int64_t whole = cast<RankedTensorType>(from.getType()).getShape().back();
+  int64_t width = type.getShape().back();
+  Call call{"slice_shard",
+            {from},
+            {type},
+            {dtypeOf(type), elementsOf(from) / whole, width, whole}};
+  call.scalars = {
+      builder.create<arith::ConstantIntOp>(op->getLoc(), first, 32)};
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::JoinHeadsOp op) {
+  if (!op.getFront())
+    return lowerPart(builder, op, op.getInput(), 0);
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  auto front = cast<RankedTensorType>(op.getFront().getType());
+  return buildCall(builder, op,
+                   {"join_heads",
+                    {op.getFront(), op.getInput()},
+                    {op.getResult().getType()},
+                    {dtypeOf(input), input.getDimSize(0) * input.getDimSize(1),
+                     input.getDimSize(2), front.getDimSize(2),
+                     front.getDimSize(3), input.getDimSize(3)}});
+}
+
+Values lower(OpBuilder &builder, xf::PartHeadsOp op) {
+  return lowerPart(builder, op, op.getInput(), int64_t(op.getFirst()));
+}
+
+Values lower(OpBuilder &builder, xf::SumHeadsOp op) {
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  auto result = cast<RankedTensorType>(op.getResult().getType());
+  return buildCall(
+      builder, op,
+      {"sum_heads",
+       {op.getInput()},
+       {result},
+       {dtypeOf(input), input.getDimSize(0) * input.getDimSize(1),
+        input.getDimSize(2), input.getDimSize(3), result.getDimSize(3)}});
+}
+
+//===----------------------------------------------------------------------===//
 // Rows in the place of tokens
 //===----------------------------------------------------------------------===//
 

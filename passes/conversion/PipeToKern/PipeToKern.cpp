@@ -155,19 +155,20 @@ FrozenRewritePatternSet lowerings(MLIRContext *context) {
       dist::ExchangeRowsOp, dist::ReturnRowsOp, dist::SliceOp, dist::OffsetOp,
       xf::GlobalNormOp, xf::PadRowsOp, xf::GatherChoicesOp,
       xf::GatherChoicesGradientOp, xf::SplitChunksOp, xf::JoinChunksOp,
-      xf::PlaceRowsOp, xf::PlaceRowsGradientOp, xf::PlacedRowsGradientOp,
-      xf::RouterOp, xf::SinkhornOp, xf::RouterGradientOp,
-      xf::RouterProbabilitiesOp, xf::RouterProbabilitiesGradientOp,
-      xf::RouterZLossOp, xf::RouterZLossGradientOp, xf::ExpertCountsOp,
-      xf::BalanceBiasOp, xf::ExpertOrderOp, xf::ExpertSegmentsOp,
-      xf::DispatchOp, xf::CombineOp, xf::CombineWeightGradientOp,
-      xf::GroupedLinearOp, xf::GroupedLinearInputGradientOp,
-      xf::GroupedLinearWeightGradientOp, xf::CausalConvOp,
-      xf::CausalConvGradientOp, xf::StateScanOp, xf::StateScanGradientOp,
-      xf::CachedConvOp, xf::CachedScanOp, xf::ReshapeOp, xf::PrefixOp,
-      xf::VariableOp, xf::ReadOp, xf::WriteOp, xf::AccumulateOp, xf::InputOp,
-      xf::OutputOp, xf::TrainingOp, pipe::AllReduceOp, pipe::AllGatherOp,
-      pipe::SliceRowsOp, pipe::InsertRowsOp>(patterns);
+      xf::JoinHeadsOp, xf::PartHeadsOp, xf::SumHeadsOp, xf::PlaceRowsOp,
+      xf::PlaceRowsGradientOp, xf::PlacedRowsGradientOp, xf::RouterOp,
+      xf::SinkhornOp, xf::RouterGradientOp, xf::RouterProbabilitiesOp,
+      xf::RouterProbabilitiesGradientOp, xf::RouterZLossOp,
+      xf::RouterZLossGradientOp, xf::ExpertCountsOp, xf::BalanceBiasOp,
+      xf::ExpertOrderOp, xf::ExpertSegmentsOp, xf::DispatchOp, xf::CombineOp,
+      xf::CombineWeightGradientOp, xf::GroupedLinearOp,
+      xf::GroupedLinearInputGradientOp, xf::GroupedLinearWeightGradientOp,
+      xf::CausalConvOp, xf::CausalConvGradientOp, xf::StateScanOp,
+      xf::StateScanGradientOp, xf::CachedConvOp, xf::CachedScanOp,
+      xf::ReshapeOp, xf::PrefixOp, xf::VariableOp, xf::ReadOp, xf::WriteOp,
+      xf::AccumulateOp, xf::InputOp, xf::OutputOp, xf::TrainingOp,
+      pipe::AllReduceOp, pipe::AllGatherOp, pipe::SliceRowsOp,
+      pipe::InsertRowsOp>(patterns);
   return std::move(patterns);
 }
 

@@ -42,6 +42,7 @@ static std::optional<int64_t> tensorDim(xf::ParameterRole role) {
   case Role::HeadTransform:
   case Role::SentenceHead:
   case Role::Patches:
+  case Role::Latent:
     return std::nullopt;
   }
 }

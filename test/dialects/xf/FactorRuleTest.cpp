@@ -208,6 +208,25 @@ static const RuleCase ruleCases[] = {
     {"%x: tensor<6x3x1xf32>",
      "xf.gather_choices(%x) : (tensor<6x3x1xf32>) -> tensor<6x3x2xf32>",
      "([a, b, c]) -> ([a, b, d]) {a=6, b=3, c=1 whole, d=2 whole}"},
+    {"%x: tensor<2x6x4x3xf32>, %r: tensor<2x6x1x5xf32>",
+     "xf.join_heads(%x, %r) : (tensor<2x6x4x3xf32>, tensor<2x6x1x5xf32>) -> "
+     "tensor<2x6x4x8xf32>",
+     "([a, b, c, d], [a, b, e, f]) -> ([a, b, c, g]) {a=2, b=6, c=4, d=3 "
+     "whole, e=1 whole, f=5 whole, g=8 whole}"},
+    {"%x: tensor<2x6x4x3xf32>, %r: tensor<2x6x4x5xf32>",
+     "xf.join_heads(%x, %r) : (tensor<2x6x4x3xf32>, tensor<2x6x4x5xf32>) -> "
+     "tensor<2x6x4x8xf32>",
+     "([a, b, c, d], [a, b, c, e]) -> ([a, b, c, f]) {a=2, b=6, c=4, d=3 "
+     "whole, e=5 whole, f=8 whole}"},
+    {"%x: tensor<2x6x4x3xf32>",
+     "xf.part_heads(%x) {first = 1 : i64} : (tensor<2x6x4x3xf32>) -> "
+     "tensor<2x6x4x2xf32>",
+     "([a, b, c, d]) -> ([a, b, c, e]) {a=2, b=6, c=4, d=3 whole, e=2 "
+     "whole}"},
+    {"%x: tensor<2x6x4x3xf32>",
+     "xf.sum_heads(%x) : (tensor<2x6x4x3xf32>) -> tensor<2x6x1x2xf32>",
+     "([a, b, c, e]) -> ([a, b, d, f]) {a=2, b=6, c=4 reduced, d=1 whole, e=3 "
+     "whole, f=2 whole}"},
     {"%x: tensor<2x6x4xf32>",
      "xf.split_chunks(%x) {shift = 1 : i64} : (tensor<2x6x4xf32>) -> "
      "tensor<6x2x4xf32>",

@@ -93,6 +93,19 @@ func.func @gather_choices(%x: tensor<8x16x1xf32>) {
   return
 }
 
+// CHECK-LABEL: func @heads(
+// CHECK: xf.join_heads {{.*}} : (tensor<2x8x4x6xf32>, tensor<2x8x1x2xf32>) -> tensor<2x8x4x8xf32>
+func.func @heads(%x: tensor<2x8x4x6xf32>, %r: tensor<2x8x1x2xf32>) {
+  %k = xf.join_heads %x, %r : (tensor<2x8x4x6xf32>, tensor<2x8x1x2xf32>) -> tensor<2x8x4x8xf32>
+  // CHECK: xf.join_heads {{.*}} : (tensor<2x8x4x6xf32>) -> tensor<2x8x4x8xf32>
+  %v = xf.join_heads %x : (tensor<2x8x4x6xf32>) -> tensor<2x8x4x8xf32>
+  // CHECK: xf.part_heads {{.*}} {first = 2 : i64} : (tensor<2x8x4x8xf32>) -> tensor<2x8x4x6xf32>
+  %p = xf.part_heads %k {first = 2 : i64} : (tensor<2x8x4x8xf32>) -> tensor<2x8x4x6xf32>
+  // CHECK: xf.sum_heads {{.*}} : (tensor<2x8x4x8xf32>) -> tensor<2x8x1x2xf32>
+  %s = xf.sum_heads %k : (tensor<2x8x4x8xf32>) -> tensor<2x8x1x2xf32>
+  return
+}
+
 // CHECK-LABEL: func @chunks(
 // CHECK: xf.split_chunks {{.*}} {shift = 3 : i64} : (tensor<2x8x64xf32>) -> tensor<4x4x64xf32>
 func.func @chunks(%x: tensor<2x8x64xf32>) {

@@ -279,6 +279,13 @@ void addShards(Cases &cases) {
       for (int64_t first : {int64_t(0), width, whole - 1, whole + 5})
         cases.push_back(
             {"slice_shard", {dtype, 4, width, whole}, {}, {first}, {x, x}});
+      for (int64_t shared : {1, 3})
+        for (int64_t before : {int64_t(0), width, whole})
+          cases.push_back({"join_heads",
+                           {dtype, 5, 3, shared, before, width},
+                           {},
+                           {},
+                           {x, x, x}});
       for (int64_t first : {int64_t(0), int64_t(1), whole - width})
         cases.push_back(
             {"insert_rows", {dtype, width, whole, first}, {}, {}, {x, x, x}});
@@ -287,6 +294,13 @@ void addShards(Cases &cases) {
             {"shift_rows", {dtype, 4, whole, first}, {}, {}, {x, x}});
     }
   }
+  for (int64_t dtype : {f32, bf16})
+    for (int64_t width : {0, 3, 8})
+      cases.push_back({"sum_heads",
+                       {dtype, 70, 5, 11, width},
+                       {},
+                       {},
+                       {of(dtype), of(dtype)}});
   for (int64_t dtype : {f32, f16}) {
     Fill x = of(dtype);
     cases.push_back({"pad_rows", {dtype, 300, 2500}, {}, {}, {x, x}});

@@ -128,6 +128,20 @@ func.func @choices(%x: tensor<6x4x1xbf16>) -> tensor<6x4x1xbf16> {
   return %1 : tensor<6x4x1xbf16>
 }
 
+// CHECK-LABEL: func @heads
+func.func @heads(%x: tensor<2x6x4x3xbf16>, %r: tensor<2x6x1x5xbf16>) -> (tensor<2x6x4x3xbf16>, tensor<2x6x1x5xbf16>) {
+  // CHECK: kern.library "join_heads"(%arg1, %arg0) {floats = array<f64>, integers = array<i64: 2, 12, 4, 1, 5, 3>
+  %0 = xf.join_heads %x, %r : (tensor<2x6x4x3xbf16>, tensor<2x6x1x5xbf16>) -> tensor<2x6x4x8xbf16>
+  // CHECK: kern.library "slice_shard"{{.*}} integers = array<i64: 2, 48, 9, 8>
+  %1 = xf.join_heads %0 : (tensor<2x6x4x8xbf16>) -> tensor<2x6x4x9xbf16>
+  // CHECK: %[[FIRST:.*]] = arith.constant 5
+  // CHECK: kern.library "slice_shard"{{.*}} integers = array<i64: 2, 48, 3, 9>
+  %2 = xf.part_heads %1 {first = 5 : i64} : (tensor<2x6x4x9xbf16>) -> tensor<2x6x4x3xbf16>
+  // CHECK: kern.library "sum_heads"(%{{.*}}) {floats = array<f64>, integers = array<i64: 2, 12, 4, 9, 5>
+  %3 = xf.sum_heads %1 : (tensor<2x6x4x9xbf16>) -> tensor<2x6x1x5xbf16>
+  return %2, %3 : tensor<2x6x4x3xbf16>, tensor<2x6x1x5xbf16>
+}
+
 // CHECK-LABEL: func @chunks
 func.func @chunks(%x: tensor<2x6x4xbf16>) -> tensor<2x6x4xbf16> {
   // CHECK: kern.library "shift_rows"(%arg0) {floats = array<f64>, integers = array<i64: 2, 2, 24, 8>
