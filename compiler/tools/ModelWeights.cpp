@@ -96,7 +96,7 @@ checkpoint::ModelWeights hocket::weightsOf(const spec::Spec &spec) {
   weights.heads = size(model.heads());
   weights.kvHeads = size(model.kv_heads());
   weights.headDim = size(model.head_dim());
-  weights.rotatedDim = size(rotatedDim(model.rope(), model.head_dim()));
+  weights.rotatedDim = size(rotatedDim(model.rope(), ropeHeadDim(model)));
   if (spec.training().has_lora())
     weights.lora = loraOf(spec.training().lora(), weights);
   return weights;

@@ -16,6 +16,8 @@ Status spec::checkSpec(const Spec &spec, const FieldLocations &locations) {
     checkVision(spec, errors);
   if (errors.empty())
     checkRetrieval(spec, errors);
+  if (errors.empty())
+    checkLatentAttention(spec, errors);
   if (!errors.empty())
     return errors.status();
   checkModel(spec.model(), errors);

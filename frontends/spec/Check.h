@@ -47,6 +47,9 @@ void checkVision(const Spec &spec, ConstraintErrors &errors);
 /// S122 to S126: layers that attend to what was retrieved.
 void checkRetrieval(const Spec &spec, ConstraintErrors &errors);
 
+/// S129 to S131: attention to latents.
+void checkLatentAttention(const Spec &spec, ConstraintErrors &errors);
+
 void checkTraining(const Spec &spec, ConstraintErrors &errors);
 void checkPlan(const Spec &spec, ConstraintErrors &errors);
 

@@ -45,7 +45,7 @@ static void checkDynamic(const Model &model, const std::string &field,
     errors.add(9, field + ".scaling.dynamic",
                field + ".scaling.dynamic.original_max_positions is required; "
                        "write the context that the model was trained with");
-  if (rotatedDim(model.rope(), model.head_dim()) == 2)
+  if (rotatedDim(model.rope(), ropeHeadDim(model)) == 2)
     errors.add(9, field + ".scaling.dynamic",
                "dynamic scaling spreads a factor over the pairs that turn, and "
                "there is one; write another scaling, or larger heads");
@@ -143,16 +143,20 @@ static void checkRope(const Model &model, const std::string &within,
                      "; write position: ROTARY, or leave rope out");
     return;
   }
-  int64_t rotated = rotatedDim(model.rope(), model.head_dim());
+  int64_t rotated = rotatedDim(model.rope(), ropeHeadDim(model));
   if (rotated % 2 != 0 || rotated == 0) {
     bool whole = model.rope().rotary_percent() == 1;
     errors.add(7,
-               !whole                 ? rope + ".rotary_percent"
+               !whole ? rope + ".rotary_percent"
+               : model.has_latent_attention()
+                   ? "model.latent_attention.qk_rope_head_dim"
                : model.has_head_dim() ? "model.head_dim"
                                       : "model.heads",
                std::string("the rotary embedding turns pairs, and ") +
-                   (whole ? "model.head_dim is "
-                          : "the share of model.head_dim that turns is ") +
+                   (!whole ? "the share of model.head_dim that turns is "
+                    : model.has_latent_attention()
+                        ? "model.latent_attention.qk_rope_head_dim is "
+                        : "model.head_dim is ") +
                    std::to_string(rotated) +
                    "; write an even number, or another position");
   }

@@ -107,6 +107,11 @@ static void deriveSizes(Model &model) {
     space->set_heads(2 * model.hidden() / space->head_dim());
   if (!model.has_kv_heads() && model.has_heads())
     model.set_kv_heads(model.heads());
+  const LatentAttention &latent = model.latent_attention();
+  constexpr int64_t most = 1 << 20; // Beyond any that is in range.
+  if (model.has_latent_attention() && !model.has_head_dim())
+    model.set_head_dim(std::clamp<int64_t>(latent.qk_rope_head_dim(), 0, most) +
+                       std::clamp<int64_t>(latent.qk_nope_head_dim(), 0, most));
   if (!model.has_head_dim() && model.hidden() > 0 && model.heads() > 0 &&
       model.hidden() % model.heads() == 0)
     model.set_head_dim(model.hidden() / model.heads());

@@ -120,6 +120,8 @@ TEST_F(GeneratedPlans, KeepKeysAndValuesToTheBit) {
            {llama, "dp=2", "model.sliding_window=21", "precision: BF16"},
            {capped, "tp=2", "", "precision: FP32"},
            {capped, "pp=2", "", "precision: BF16"},
+           {latent, "tp=2,dp=2", "--sequence-parallel", "precision: BF16"},
+           {latentExperts, "pp=2,tp=2", "", "precision: FP32"},
            {sloped, "tp=2,dp=2", "", "precision: BF16"},
            {sloped, "pp=2", "", "precision: FP32"},
            {relative, "", "", "precision: FP32"},

@@ -127,6 +127,8 @@ std::vector<Kind> kinds() {
       {&slidingOnDocuments, contextPlans(), {"Cp4Ring"}},
       {&capped, dropoutPlans(), {"Dp2Tp2Full", "Cp2AllToAll"}},
       {&cappedOnDocuments, contextPlans(), {"Cp4Ring"}},
+      {&latentWithDropout, dropoutPlans(), {"Dp2Tp2Full", "Cp2AllToAll"}},
+      {&latentExperts, expertPlans(), {"Pp2Ep2"}},
       {&sloped, dropoutPlans(), {"Dp2Tp2Full", "Cp2AllToAll"}},
       {&relative, dropoutPlans(), {"Dp2Tp2Full", "Cp2AllToAll"}},
       {&relativeOnDocuments, contextPlans(), {"Cp4Ring"}},

@@ -163,6 +163,10 @@ TEST_F(RandomPlans, TrainTheSameWithinSoftcaps) {
   trainTheSame({&capped, &cappedOnDocuments}, 10);
 }
 
+TEST_F(RandomPlans, TrainTheSameLatents) {
+  trainTheSame({&latent, &latentWithDropout, &latentExperts}, 10);
+}
+
 TEST_F(RandomPlans, TrainTheSameSlopes) {
   trainTheSame({&sloped, &slopedOnDocuments}, 10);
 }
@@ -241,6 +245,9 @@ std::vector<PlanCase> cases() {
   add(llama, contextPlans());
   add(patterned, contextPlans());
   add(capped, dropoutPlans());
+  add(latent, contextPlans());
+  add(latentWithDropout, dropoutPlans());
+  add(latentExperts, expertPlans());
   add(sloped, dropoutPlans());
   add(relative, dropoutPlans());
   add(gptWithDropout, dropoutPlans());

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import eight_bits
 import encoders
+import latent
 import positions
 import retrieval
 import state_space
@@ -38,7 +39,10 @@ class Config:
         padding = get("vocab_padding", 1)
         self.rows = -(-self.vocab // padding) * padding
         self.kv_heads = get("kv_heads", self.heads)
+        self.latent = get("latent_attention")
         self.head_dim = get("head_dim", self.hidden // self.heads)
+        if self.latent:
+            self.head_dim = latent.head_dim(self.latent)
         self.ffn = get("ffn", 4 * self.hidden)
         self.sequence = training.get("sequence_length") or get("max_positions")
         self.positions = get("max_positions", self.sequence)
@@ -241,6 +245,9 @@ def add_norms(config, add, branch):
 
 def add_attention(config, add, name):
     c = config
+    if c.latent:
+        latent.add_shapes(c, add, name)
+        return
     query, key = c.heads * c.head_dim, c.kv_heads * c.head_dim
     add(name + "q", (query, c.hidden), c.qkv_bias)
     add(name + "k", (key, c.hidden), c.qkv_bias)
@@ -321,7 +328,10 @@ class Model:
 
     def table(self, rope, dtype):
         places = torch.arange(self.config.sequence, dtype=torch.float64)
-        frequencies = positions.inverse_frequencies(rope, self.config.head_dim)
+        width = self.config.head_dim
+        if self.config.latent:
+            width = latent.sizes_of(self.config).rope
+        frequencies = positions.inverse_frequencies(rope, width)
         angles = torch.outer(places, frequencies)
         factor = positions.rope_factor(rope)
         return (angles.cos() * factor).to(dtype), (angles.sin() * factor).to(dtype)
@@ -392,7 +402,10 @@ class Model:
             rotated = table is not None and which != "v"
             return self.rounded(positions.rotate(y, table)) if rotated else y
 
-        q, k, v = heads("q"), heads("k"), heads("v")
+        if c.latent:
+            q, k, v = latent.heads(self, x, weights, name, table)
+        else:
+            q, k, v = heads("q"), heads("k"), heads("v")
         plain = not (kind.alibi or kind.relative or c.attention_softcap)
         if self.fused and plain and not c.encoder and not c.has_prefix:
             y = F.scaled_dot_product_attention(

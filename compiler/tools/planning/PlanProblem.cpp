@@ -115,6 +115,11 @@ static ModelShape shapeOf(const spec::Spec &spec) {
     model.expertFfn = from.moe().ffn();
     model.sharedFfn = from.moe().shared_experts() * from.moe().ffn();
   }
+  if (const spec::LatentAttention &latent = from.latent_attention();
+      from.has_latent_attention())
+    model.latent = {latent.q_lora_rank(), latent.kv_lora_rank(),
+                    latent.qk_nope_head_dim(), latent.qk_rope_head_dim(),
+                    latent.v_head_dim()};
   if (from.has_state_space())
     model.stateSpace = stateSpaceOf(from.state_space());
   if (from.has_vision())

@@ -123,6 +123,8 @@ Value ModelBuilder::mergeHeads(Value heads, const std::string &name) {
 }
 
 Value ModelBuilder::buildAttentionBranch(Value input) {
+  if (own().has_latent_attention())
+    return buildLatentAttentionBranch(input);
   auto project = [&](const char *name, int64_t heads) {
     return projectHeads(input, std::string("attention.") + name, sequence,
                         heads);
@@ -256,7 +258,7 @@ func::FuncOp ModelBuilder::buildLayer() {
   if (usesInstance(own()))
     take(builder.getI32Type(), "instance", "model.dropout");
   SmallVector<int64_t> angles{
-      sequence, rotatedDim(own().rope(), own().head_dim()) / 2, 2};
+      sequence, rotatedDim(own().rope(), ropeHeadDim(own())) / 2, 2};
   if (takesPositions())
     angles.insert(angles.begin(), batch);
   if (rotary)

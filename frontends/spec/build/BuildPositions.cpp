@@ -38,7 +38,7 @@ Value ModelBuilder::learnedPositions(RankedTensorType type) {
 }
 
 std::vector<double> ModelBuilder::frequenciesOf(const Model &rotary) const {
-  return inverseFrequencies(rotary.rope(), rotary.head_dim(),
+  return inverseFrequencies(rotary.rope(), ropeHeadDim(rotary),
                             spec.training().sequence_length());
 }
 

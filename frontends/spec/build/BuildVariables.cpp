@@ -59,6 +59,8 @@ static xf::ParameterRole roleOf(Parameter::Role role) {
     return xf::ParameterRole::RelativePositions;
   case Parameter::Role::Patches:
     return xf::ParameterRole::Patches;
+  case Parameter::Role::Latent:
+    return xf::ParameterRole::Latent;
   }
 }
 

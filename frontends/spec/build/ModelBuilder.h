@@ -7,11 +7,11 @@
 /// \file
 /// The class behind BuildModel.h, in several sources: BuildModel.cpp,
 /// BuildVariables.cpp for what is kept from step to step,
-/// BuildBranches.cpp for what a layer adds up, BuildPositions.cpp,
-/// BuildEncoder.cpp for models of two stacks, BuildVision.cpp for those that
-/// see images, BuildRetrieval.cpp for those that retrieve, BuildExperts.cpp for
-/// layers with experts, BuildStateSpace.cpp for those of Mamba-2, and
-/// BuildServing.cpp for the functions that write.
+/// BuildBranches.cpp for what a layer adds up, BuildLatentAttention.cpp,
+/// BuildPositions.cpp, BuildEncoder.cpp for models of two stacks,
+/// BuildVision.cpp for those that see images, BuildRetrieval.cpp for those that
+/// retrieve, BuildExperts.cpp for layers with experts, BuildStateSpace.cpp for
+/// those of Mamba-2, and BuildServing.cpp for the functions that write.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -89,6 +89,12 @@ private:
   /// The linear layer `name` of `input`, of `positions` tokens, as heads.
   mlir::Value projectHeads(mlir::Value input, const std::string &name,
                            int64_t positions, int64_t heads);
+  /// Attention to latents (BuildLatentAttention.cpp).
+  mlir::Value buildLatentAttentionBranch(mlir::Value input);
+  mlir::Value buildLatent(mlir::Value input, llvm::StringRef name,
+                          int64_t rank);
+  mlir::Value latentHeads(mlir::Value input, const std::string &name,
+                          int64_t heads, int64_t width);
   mlir::Value mergeHeads(mlir::Value heads, const std::string &name);
   mlir::Value buildAttention(mlir::Value query, mlir::Value key,
                              mlir::Value value);

@@ -90,6 +90,8 @@ static ParameterSelection::Role roleInSpec(Parameter::Role role) {
     return ParameterSelection::RELATIVE_POSITIONS;
   case From::Patches:
     return ParameterSelection::PATCHES;
+  case From::Latent:
+    return ParameterSelection::LATENT;
   }
   return ParameterSelection::HEAD;
 }

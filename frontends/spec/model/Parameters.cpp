@@ -98,6 +98,40 @@ static double residualScale(const ResolvedKind &kind) {
   return 1 / std::sqrt(static_cast<double>(kind.branches));
 }
 
+/// DeepSeek-V2 (arXiv 2405.04434, section 2.1).
+static void addLatentAttention(ParameterList &list, const ResolvedKind &kind) {
+  const Model &model = kind.model;
+  const LatentAttention &latent = model.latent_attention();
+  const char *field = "model.latent_attention";
+  int64_t hidden = model.hidden(), heads = model.heads();
+  int64_t kv = latent.kv_lora_rank(), queriesOf = hidden;
+  auto matrix = [&](const char *name, Role role, int64_t out, int64_t in) {
+    list.matrix(std::string("attention.") + name + ".weight", role, out, in,
+                field);
+  };
+  auto norm = [&](const char *name, int64_t size) {
+    if (model.qk_norm())
+      list.vector(std::string("attention.") + name + ".weight", Role::Norm,
+                  size, list.normWeight, "model.qk_norm");
+  };
+  if (latent.has_q_lora_rank()) {
+    queriesOf = latent.q_lora_rank();
+    matrix("q_down", Role::Latent, queriesOf, hidden);
+    norm("q_norm", queriesOf);
+  }
+  matrix("q", Role::Query, heads * model.head_dim(), queriesOf);
+  matrix("kv_down", Role::Latent, kv, hidden);
+  norm("kv_norm", kv);
+  matrix("k_rope", Role::Latent, latent.qk_rope_head_dim(), hidden);
+  matrix("k", Role::Key, heads * latent.qk_nope_head_dim(), kv);
+  matrix("v", Role::Value, heads * latent.v_head_dim(), kv);
+  addLinear(list,
+            {"attention.o", Role::AttentionOutput, hidden,
+             heads * latent.v_head_dim(), model.attention_out_bias(),
+             "model.attention_out_bias"},
+            field, residualScale(kind));
+}
+
 /// `branch` is "attention", or "cross_attention" of a decoder.
 static void addAttention(ParameterList &list, const ResolvedKind &kind,
                          const std::string &branch = "attention") {
@@ -239,7 +273,10 @@ std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,
   };
   if (kind.attention) {
     norms("attention");
-    addAttention(list, kind);
+    if (kind.model.has_latent_attention())
+      addLatentAttention(list, kind);
+    else
+      addAttention(list, kind);
     if (kind.model.has_encoder() || kind.retrieves) {
       norms("cross_attention");
       addAttention(list, kind, "cross_attention");

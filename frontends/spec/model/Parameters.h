@@ -21,6 +21,17 @@
 ///   BRANCH layers.{i}.mlp_post_norm.{weight,bias}           [hidden], with
 ///   BOTH, BRANCH layers.{i}.mlp.{gate,up,down}.{weight,bias}      [out, in],
 ///   [out]
+/// or, with latent_attention, for q, k and v, with `rope`, `nope` and `value`
+/// its parts of a head (queries of the token have no q_down and q_norm),
+///   layers.{i}.attention.q_down.weight               [q_lora_rank, hidden]
+///   layers.{i}.attention.q_norm.weight               [q_lora_rank]
+///   layers.{i}.attention.q.weight    [heads (rope + nope), q_lora_rank]
+///   layers.{i}.attention.kv_down.weight              [kv_lora_rank, hidden]
+///   layers.{i}.attention.kv_norm.weight              [kv_lora_rank]
+///   layers.{i}.attention.k_rope.weight               [rope, hidden]
+///   layers.{i}.attention.k.weight                    [heads nope,
+///   kv_lora_rank] layers.{i}.attention.v.weight                    [heads
+///   value, kv_lora_rank] layers.{i}.attention.o.weight [hidden, heads value]
 /// or, in a layer with experts,
 ///   layers.{i}.mlp.router.weight                     [experts, hidden]
 ///   layers.{i}.mlp.experts.{gate,up,down}.weight     [experts, out, in]
@@ -103,7 +114,8 @@ struct Parameter {
     StateGroup,
     StateOutput,
     RelativePositions,
-    Patches
+    Patches,
+    Latent
   };
 
   std::string name; ///< Within its scope: "attention.q.weight".

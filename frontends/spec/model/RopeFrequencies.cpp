@@ -59,6 +59,12 @@ private:
 };
 } // namespace
 
+int64_t hocket::spec::ropeHeadDim(const Model &model) {
+  return model.has_latent_attention()
+             ? model.latent_attention().qk_rope_head_dim()
+             : model.head_dim();
+}
+
 int64_t hocket::spec::rotatedDim(const Rope &rope, int64_t headDim) {
   return static_cast<int64_t>(static_cast<double>(headDim) *
                               rope.rotary_percent());

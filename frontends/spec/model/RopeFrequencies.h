@@ -22,6 +22,9 @@
 
 namespace hocket::spec {
 
+/// Elements of a head that may turn: all, or with latent attention its part.
+int64_t ropeHeadDim(const Model &model);
+
 /// Elements of a head that turn: `rotary_percent` of them, rounded down.
 int64_t rotatedDim(const Rope &rope, int64_t headDim);
 

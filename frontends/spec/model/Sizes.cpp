@@ -132,6 +132,24 @@ static CheckedSize stateSpaceSize(const Model &model) {
          linear(inner, hidden, space.bias());
 }
 
+/// Latent attention, without the norms of its branch.
+static CheckedSize latentAttentionSize(const Model &model) {
+  const LatentAttention &latent = model.latent_attention();
+  CheckedSize hidden = model.hidden(), heads = model.heads();
+  CheckedSize q = heads * model.head_dim(), kv = latent.kv_lora_rank();
+  CheckedSize values = heads * latent.v_head_dim();
+  CheckedSize size =
+      linear(hidden, kv + latent.qk_rope_head_dim(), false) +
+      linear(kv, heads * latent.qk_nope_head_dim() + values, false) +
+      linear(values, hidden, model.attention_out_bias());
+  CheckedSize norms = model.qk_norm() ? kv : CheckedSize(0);
+  if (!latent.has_q_lora_rank())
+    return size + norms + linear(hidden, q, false);
+  CheckedSize rank = latent.q_lora_rank();
+  return size + norms + (model.qk_norm() ? rank : CheckedSize(0)) +
+         linear(hidden, rank, false) + linear(rank, q, false);
+}
+
 /// The mixer of a layer, with its norms.
 static CheckedSize mixerSize(const ResolvedKind &kind) {
   if (kind.stateSpace)
@@ -139,6 +157,8 @@ static CheckedSize mixerSize(const ResolvedKind &kind) {
   if (!kind.attention)
     return 0;
   const Model &model = kind.model;
+  if (model.has_latent_attention())
+    return branchNorms(model) + latentAttentionSize(model);
   CheckedSize hidden = model.hidden();
   CheckedSize q = CheckedSize(model.heads()) * model.head_dim();
   CheckedSize kv = CheckedSize(model.kv_heads()) * model.head_dim();

@@ -200,7 +200,7 @@ void MixerPricer::latentHeads() {
   double q = double(shape.queryRank), kv = double(shape.keyValueRank);
   double key = double(shape.plainDim + shape.rotaryDim);
   double value = double(shape.valueDim);
-  gemm({tokens, heads * key, q});
+  gemm({tokens, heads * key, q > 0 ? q : hidden});
   gemm({tokens, heads * (double(shape.plainDim) + value), kv});
   // Two norms of the small vectors; queries are rotated, keys are put together
   // from their parts, values taken out: each read and written.

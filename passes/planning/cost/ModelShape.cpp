@@ -105,8 +105,10 @@ double ModelShape::attentionParameters() const {
     double q = double(latent.queryRank), kv = double(latent.keyValueRank);
     double plain = double(latent.plainDim), rotary = double(latent.rotaryDim),
            value = double(latent.valueDim);
-    return h * q + q * n * (plain + rotary) + h * (kv + rotary) +
-           kv * n * (plain + value) + n * value * h;
+    // Queries of the token itself have one matrix.
+    double queries = n * (plain + rotary) * (q > 0 ? q : h);
+    return h * q + queries + h * (kv + rotary) + kv * n * (plain + value) +
+           n * value * h;
   }
   double q = double(heads * headDim), kv = double(kvHeads * headDim);
   return h * (q + 2 * kv) + q * h;

@@ -81,6 +81,21 @@ const ModelRow test::patterned = {
 const ModelRow test::capped = {"Capped", CAPPED "dropout { attention: 0.1 } "};
 const ModelRow test::cappedOnDocuments = {"CappedDocuments", CAPPED, DOCUMENTS};
 
+// DeepSeek's layers: heads of 12, of which 4 rotate, and values of 10.
+#define LATENT                                                                 \
+  LLAMA "ffn: 50 qk_norm: true latent_attention { q_lora_rank: 20 "            \
+        "kv_lora_rank: 18 qk_nope_head_dim: 8 qk_rope_head_dim: 4 "            \
+        "v_head_dim: 10 } "
+
+const ModelRow test::latent = {"Latent", LATENT};
+const ModelRow test::latentWithDropout = {
+    "LatentDropout", LATENT "dropout { attention: 0.1 residual: 0.2 } "};
+const ModelRow test::latentExperts = {
+    "LatentExperts",
+    LATENT "moe { experts: 8 top_k: 4 ffn: 24 shared_experts: 1 scores: "
+           "SIGMOID scale: 2.5 groups: 4 topk_groups: 2 bias_rate: 0.01 "
+           "first_dense_layers: 1 } "};
+
 // Twelve heads: no power of two.
 #define SLOPED                                                                 \
   "layers: 4 hidden: 48 heads: 12 ffn: 72 vocab_size: 61 max_positions: 16 "   \

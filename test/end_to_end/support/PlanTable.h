@@ -52,6 +52,9 @@ extern const ModelRow patterned, hybrid;
 extern const ModelRow sideBySide, sideBySideOnOneNorm;
 /// Scores and logits within softcaps, with dropout and on documents.
 extern const ModelRow capped, cappedOnDocuments;
+/// Attention to latents, the same with dropout, and before experts that a bias
+/// balances.
+extern const ModelRow latent, latentWithDropout, latentExperts;
 /// Heads that have slopes, with dropout and on documents.
 extern const ModelRow sloped, slopedOnDocuments;
 /// Scores that get a number by distance, with dropout and on documents.
