@@ -87,6 +87,13 @@ checkpoint::ModelWeights hocket::weightsOf(const spec::Spec &spec) {
         {{parameter.name, ""},
          checkpoint::ElementType::F32,
          {parameter.shape.begin(), parameter.shape.end()}});
+  spec::LayerPattern layers(model);
+  for (int64_t i = 0; i < model.layers() && model.moe().bias_rate() > 0; ++i)
+    if (layers[i].hasExperts())
+      weights.routerBiases.push_back(
+          {{"state", spec::layerName(i, "mlp.router.bias")},
+           checkpoint::ElementType::F32,
+           {size(model.moe().experts())}});
   weights.layers = size(std::max(
       {model.layers(), model.encoder().layers(), model.vision().layers()}));
   weights.vocabulary = size(model.vocab_size());
@@ -96,6 +103,8 @@ checkpoint::ModelWeights hocket::weightsOf(const spec::Spec &spec) {
   weights.heads = size(model.heads());
   weights.kvHeads = size(model.kv_heads());
   weights.headDim = size(model.head_dim());
+  if (model.has_latent_attention())
+    weights.valueDim = size(model.latent_attention().v_head_dim());
   weights.rotatedDim = size(rotatedDim(model.rope(), ropeHeadDim(model)));
   if (spec.training().has_lora())
     weights.lora = loraOf(spec.training().lora(), weights);

@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Shared by ReadConfig.cpp, ReadLayers.cpp, ReadStateSpace.cpp,
-/// ReadTwoStacks.cpp and ReadVision.cpp; not for other folders.
+/// Shared by ReadConfig.cpp, ReadLatentAttention.cpp, ReadLayers.cpp,
+/// ReadStateSpace.cpp, ReadTwoStacks.cpp and ReadVision.cpp; not for other
+/// folders.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -54,6 +55,11 @@ private:
   Status readMixedRope();
   Status readExpertLayers();
   Status readSharedExpert();
+  Status readLatentAttention(); ///< ReadLatentAttention.cpp
+  Status readTopkMethod();
+  /// What YaRN makes of the scale of scores, where latents are attended to;
+  /// `key` is the rope.
+  Status readScoreScale(const std::string &key);
   Status readStateSpace();
   Status readInnerWidth();
   Status readStepLimit();

@@ -138,6 +138,17 @@ static constexpr char granitemoeBase[] =
     "norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: ROTARY "
     "rope { theta: 10000 } bias: false tied_embeddings: false "
     "attention_scale: 1 moe { top_k: 2 }";
+#define HOCKET_DEEPSEEK_BASE                                                   \
+  "norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: ROTARY "         \
+  "rope { theta: 10000 } bias: false qk_norm: true tied_embeddings: false "    \
+  "latent_attention { q_lora_rank: 1536 kv_lora_rank: 512 } "
+static constexpr char deepseekV2Base[] = HOCKET_DEEPSEEK_BASE
+    "moe { experts: 64 ffn: 1407 shared_experts: 2 renormalise: false }";
+static constexpr char deepseekV3Base[] = HOCKET_DEEPSEEK_BASE
+    "moe { experts: 256 ffn: 2048 shared_experts: 1 scores: SIGMOID "
+    "scale: 2.5 groups: 8 topk_groups: 4 first_dense_layers: 3 "
+    "bias_rate: 0.001 }";
+#undef HOCKET_DEEPSEEK_BASE
 static constexpr char nemotronBase[] =
     "norm: LAYER_NORM norm_eps: 1e-5 norm_zero_centered: true activation: "
     "RELU_SQUARED position: ROTARY rope { theta: 10000 rotary_percent: 0.5 } "
@@ -240,6 +251,20 @@ static constexpr Trait falconTraits[] = {Trait::FalconHeads};
 static constexpr OnlyValue falconOnly[] = {{"alibi", "false"},
                                            {"parallel_attn", "true"}};
 static constexpr OnlyValue olmoeOnly[] = {{"clip_qkv", "null"}};
+static constexpr Trait deepseekV2Traits[] = {Trait::Experts,
+                                             Trait::LatentAttention};
+static constexpr Trait deepseekV3Traits[] = {
+    Trait::Experts, Trait::LatentAttention, Trait::ScoreBias};
+static constexpr OnlyValue deepseekV2Only[] = {{"attention_bias", "false"},
+                                               {"mlp_bias", "false"},
+                                               {"moe_layer_freq", "1"},
+                                               {"scoring_func", "\"softmax\""},
+                                               {"norm_topk_prob", "false"}};
+static constexpr OnlyValue deepseekV3Only[] = {{"attention_bias", "false"},
+                                               {"rope_interleave", "true"},
+                                               {"moe_layer_freq", "1"},
+                                               {"scoring_func", "\"sigmoid\""},
+                                               {"topk_method", "\"noaux_tc\""}};
 static constexpr Trait graniteTraits[] = {Trait::LogitsScaling};
 static constexpr Trait granitemoeTraits[] = {Trait::LogitsScaling,
                                              Trait::Experts};
@@ -376,6 +401,10 @@ static constexpr Family allFamilies[] = {
      plainActivations, gptjTraits},
     {"granitemoe", "GraniteMoeForCausalLM", granitemoeBase, "hidden_act",
      granitemoeRows, gatedActivations, granitemoeTraits},
+    {"deepseek_v2", "DeepseekV2ForCausalLM", deepseekV2Base, "hidden_act",
+     deepseekRows, gatedActivations, deepseekV2Traits, deepseekV2Only},
+    {"deepseek_v3", "DeepseekV3ForCausalLM", deepseekV3Base, "hidden_act",
+     deepseekRows, gatedActivations, deepseekV3Traits, deepseekV3Only},
     {"opt",
      "OPTForCausalLM",
      optBase,

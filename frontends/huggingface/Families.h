@@ -78,6 +78,9 @@ enum class Trait {
                    ///< the order of texts is, too.
   TwoStacks,       ///< An encoder stands before the decoder,
   ScaledHead,      ///< whose states may be scaled before the head.
+  LatentAttention, ///< Queries, keys and values are made of latents.
+  ScoreBias,       ///< A router's scores have a bias for the choice, and groups
+                   ///< are worth their two best experts.
   Vision,          ///< A tower sees images: a config of three.
   OtherName,       ///< Of models that another family has, which they leave as.
 };

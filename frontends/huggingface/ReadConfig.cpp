@@ -177,7 +177,7 @@ Status ConfigReader::readScaling(const std::string &key,
   if (type == "yarn") {
     const std::string yarn = scaling + "yarn.";
     for (const char *other : {"mscale", "mscale_all_dim"}) // DeepSeek's
-      if (config.find(key + "." + other))
+      if (config.find(key + "." + other) && !family.has(Trait::LatentAttention))
         return error(5, key,
                      key + "." + other +
                          " is not supported; write "
@@ -192,6 +192,7 @@ Status ConfigReader::readScaling(const std::string &key,
     HOCKET_RETURN_IF_ERROR(accept("beta_slow", yarn + "beta_slow"));
     HOCKET_RETURN_IF_ERROR(
         accept("attention_factor", yarn + "attention_factor"));
+    HOCKET_RETURN_IF_ERROR(readScoreScale(key));
     const char *original = "original_max_position_embeddings";
     if (config.find(key + "." + original))
       return assign(key + "." + original, yarn + "original_max_positions");
@@ -558,6 +559,7 @@ StatusOr<LoadedSpec> ConfigReader::read() {
     HOCKET_RETURN_IF_ERROR(readRow(row));
   HOCKET_RETURN_IF_ERROR(readActivation());
   HOCKET_RETURN_IF_ERROR(readRopes());
+  HOCKET_RETURN_IF_ERROR(readLatentAttention());
   HOCKET_RETURN_IF_ERROR(readSharedExpert());
   HOCKET_RETURN_IF_ERROR(readStateSpace());
   HOCKET_RETURN_IF_ERROR(readLayers());

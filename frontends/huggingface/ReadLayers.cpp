@@ -166,16 +166,19 @@ Status ConfigReader::readExpertLayers() {
   if (!family.has(Trait::Experts))
     return okStatus();
   int64_t step = loaded.spec.model().moe().interval();
-  for (size_t i = 0; i < layers.size(); ++i)
-    layers[i].experts = step >= 1 && (static_cast<int64_t>(i) + 1) % step == 0;
+  int64_t dense = loaded.spec.model().moe().first_dense_layers();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    auto layer = static_cast<int64_t>(i);
+    layers[i].experts = step >= 1 && layer >= dense && (layer + 1) % step == 0;
+  }
   if (!family.has(Trait::DenseLayers))
     return okStatus();
   const std::string key = "mlp_only_layers";
-  HOCKET_ASSIGN_OR_RETURN(const IntegerList *dense, integers(key));
-  if (!dense || dense->empty())
+  HOCKET_ASSIGN_OR_RETURN(const IntegerList *only, integers(key));
+  if (!only || only->empty())
     return okStatus();
   differing = key;
-  for (int64_t layer : *dense)
+  for (int64_t layer : *only)
     if (layer >= 0 && layer < static_cast<int64_t>(layers.size()))
       layers[static_cast<size_t>(layer)].experts = false;
   loaded.locations.set("model.moe.first_dense_layers", config.place(key));

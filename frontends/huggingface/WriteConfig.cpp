@@ -60,6 +60,23 @@ static void writeYarn(const spec::Rope::Yarn &yarn, ordered_json &config) {
     scaling["attention_factor"] = yarn.attention_factor();
 }
 
+/// Of latent attention: the scale of scores as that of a scaled rope.
+static void writeScoreScale(const Model &model, ordered_json &config) {
+  ordered_json &scaling = config["rope_scaling"];
+  scaling.erase("attention_factor");
+  double factor = model.rope().scaling().yarn().factor();
+  double scale = model.attention_scale() *
+                 std::sqrt(static_cast<double>(model.head_dim()));
+  double all = factor > 1 ? 10 * (std::sqrt(scale) - 1) / std::log(factor) : 0;
+  all = std::round(all * 1e9) / 1e9; // As many digits as one writes.
+  if (all == 0) {
+    scaling["attention_factor"] = 1.0;
+    return;
+  }
+  scaling["mscale"] = all;
+  scaling["mscale_all_dim"] = all;
+}
+
 static void writeScaling(const Model &model, ordered_json &config) {
   if (!model.rope().has_scaling())
     return;
@@ -136,6 +153,24 @@ static void writeStateSpace(const Family &family, const Model &model,
   // Without bounds, which is usual, no version needs a word for infinity.
   if (space.has_step_most() || space.step_least() > 0)
     config["time_step_limit"] = {space.step_least(), most};
+}
+
+/// How DeepSeek's models rotate and choose experts.
+static void writeLatentAttention(const Family &family, const Model &model,
+                                 ordered_json &config) {
+  if (model.position() == Model::ROTARY && model.rope().scaling().has_yarn())
+    writeScoreScale(model, config);
+  bool hasBias = family.has(Trait::ScoreBias),
+       grouped = model.moe().groups() > 1;
+  config["topk_method"] = hasBias   ? "noaux_tc"
+                          : grouped ? "group_limited_greedy"
+                                    : "greedy";
+  config["scoring_func"] = hasBias ? "sigmoid" : "softmax";
+  config["attention_bias"] = false;
+  if (!hasBias)
+    return;
+  config["rope_interleave"] = true;
+  config["num_nextn_predict_layers"] = 0;
 }
 
 /// In what layers differ, where the family has words for it.
@@ -279,6 +314,8 @@ static ordered_json draftOf(const Family &family, const Model &model,
       config[family.activationKey] = activation.name;
   if (model.position() == Model::ROTARY)
     writeScaling(model, config);
+  if (family.has(Trait::LatentAttention))
+    writeLatentAttention(family, model, config);
   if (family.has(Trait::RopeObject) && model.position() == Model::ROTARY)
     writeRopeObject(model.rope(), config);
   if (family.has(Trait::TwoRopes) && model.position() == Model::ROTARY) {
@@ -374,6 +411,8 @@ static Model essence(Model model, bool learnedPositions) {
     model.mutable_moe()->clear_router_dtype();
     model.mutable_moe()->clear_input_jitter();
     model.mutable_moe()->clear_choice();
+    if (model.moe().bias_rate() > 0) // There is a bias; how it moves is apart.
+      model.mutable_moe()->set_bias_rate(1);
   }
   if (!learnedPositions)
     model.clear_max_positions(); // A limit, not a size.
@@ -446,7 +485,8 @@ static bool isOfItsKind(const Family &family, const Model &model) {
   bool seesAll = model.attention_mask() == Model::BIDIRECTIONAL;
   bool hasSpace = model.has_state_space();
   if (family.has(Trait::OtherName) ||
-      family.has(Trait::Vision) != model.has_vision())
+      family.has(Trait::Vision) != model.has_vision() ||
+      family.has(Trait::LatentAttention) != model.has_latent_attention())
     return false;
   return model.has_vision() ||
          (family.has(Trait::TwoStacks) == model.has_encoder() &&

@@ -46,6 +46,10 @@ BAMBA = {**SIZES, "num_hidden_layers": 4, "attn_layer_indices": [1, 2], "mamba_n
          "mamba_d_state": 12}  # fmt: skip
 NEMOTRON_H = {**SIZES, "hybrid_override_pattern": "M-M*-", "head_dim": 12, "mamba_num_heads": 4,
               "mamba_head_dim": 12, "ssm_state_size": 12, "n_groups": 2}  # fmt: skip
+DEEPSEEK = {**SIZES, "num_key_value_heads": 4, "q_lora_rank": None, "kv_lora_rank": 24,
+            "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 8,
+            "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 12,
+            "first_k_dense_replace": 1}  # fmt: skip
 # What of each family's config is not its default. Two of a family differ in what the
 # file has a key for.
 MODELS = {
@@ -119,6 +123,14 @@ MODELS = {
     "granitemoe": ("granitemoe", {
         **SIZES, "num_local_experts": 4, "num_experts_per_tok": 2, "embedding_multiplier": 12.0,
         "logits_scaling": 1.5, "residual_multiplier": 0.22, "attention_multiplier": 0.3}),
+    "deepseek_v2": ("deepseek_v2", DEEPSEEK),
+    "deepseek_v2, latent queries, yarn, groups": ("deepseek_v2", {
+        **DEEPSEEK, "q_lora_rank": 20, "v_head_dim": 12, "topk_method": "group_limited_greedy",
+        "n_group": 4, "topk_group": 2, "routed_scaling_factor": 1.5,
+        "rope_parameters": {**YARN, "mscale": 0.707, "mscale_all_dim": 0.707}}),
+    "deepseek_v3": ("deepseek_v3", {
+        **DEEPSEEK, "q_lora_rank": 20, "n_routed_experts": 8, "num_experts_per_tok": 4,
+        "n_group": 4, "topk_group": 2, "n_shared_experts": 1}),
     "nemotron": ("nemotron", {**SIZES, "head_dim": 12}),
     "stablelm": ("stablelm", {**SIZES, "use_qkv_bias": True}),
     "stablelm, parallel": ("stablelm", {**SIZES, "use_parallel_residual": True}),

@@ -79,7 +79,7 @@ T5S = {
 WRITING = [
     "mamba2", "mamba2, one group, bounds, biases", "bamba", "nemotron_h", "gemma", "olmo3",
     "olmoe", "exaone4", "phi3", "seed_oss", "arcee", "ernie4_5", "helium", "glm", "glm4",
-    "cohere", "cohere2", "gptj", "granitemoe", "opt", "falcon", "falcon, two norms",
+    "cohere", "cohere2", "deepseek_v2", "deepseek_v3", "gptj", "granitemoe", "opt", "falcon", "falcon, two norms",
 ]  # fmt: skip
 SPANS = {
     "training.encoder_sequence_length": LENGTH,
@@ -217,6 +217,10 @@ class LiveModelsTest(unittest.TestCase):
                 each.normal_(around, 0.3 if "embed" in name or "wte" in name else 0.2)
                 if "embed_positions" in name:  # OPT's first two, which nothing reads
                     each[:2] = 0
+            for name, each in model.named_buffers():
+                if name.endswith("e_score_correction_bias"):
+                    each.normal_(0, 0.1)
+            for name, each in model.named_parameters():
                 if name.endswith("Attention.q.weight"):  # T5's scores have no scale.
                     each.mul_(model.config.d_kv**-0.5)
         model.save_pretrained(folder)

@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/hugging_face/HuggingFaceEntries.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <set>
 
@@ -69,16 +70,17 @@ static Status giveFloats(std::span<const uint8_t> stored, ElementType type,
 static constexpr uint64_t kImportBytes = uint64_t{4} << 20;
 
 /// Rows [first, first + count) of an entry, as f32; rows past its end are zero.
-/// Of a transposed one, the stored tensor is in memory.
+/// Of a transposed one, the stored tensor is in memory. `paired` rows are whole
+/// heads in pairs.
 static Status produceRows(const HuggingFaceEntry &entry, uint64_t first,
                           uint64_t count, const HuggingFaceFolder::Found &found,
-                          const ByteSink &sink) {
+                          const ByteSink &sink, bool paired = false) {
   ElementType type = found.info->type;
   uint64_t bytes = elementBytes(type), rowBytes = entry.columns * bytes;
   uint64_t all = entry.rows * std::max<uint64_t>(1, entry.experts);
   uint64_t end = first + std::min(count, all - first);
   uint64_t most = std::max<uint64_t>(1, kImportBytes / rowBytes);
-  if (uint64_t head = entry.pairedHead)
+  if (uint64_t head = paired ? entry.pairedHead : 0)
     most = std::max<uint64_t>(1, most / head) * head;
   HOCKET_ASSIGN_OR_RETURN(TensorReader reader, found.file->reader(*found.info));
   std::vector<uint8_t> whole, stored;
@@ -96,13 +98,24 @@ static Status produceRows(const HuggingFaceEntry &entry, uint64_t first,
       for (uint64_t c = 0; c < entry.columns; ++c)
         std::memcpy(&stored[r * rowBytes + c * bytes],
                     &whole[(c * entry.rows + row + r) * bytes], bytes);
-    if (entry.pairedHead > 0)
+    if (paired)
       entry.halve(stored, rowBytes);
     HOCKET_RETURN_IF_ERROR(giveFloats(stored, type, sink));
   }
   std::vector<float> padding((first + count - end) * entry.columns);
   return sink({reinterpret_cast<const uint8_t *>(padding.data()),
                padding.size() * sizeof(float)});
+}
+
+/// Whether `name` is of the layer with the number `first` or a higher one.
+static bool isOfLayerFrom(std::string_view name, uint64_t first) {
+  constexpr std::string_view prefix = "model.layers.";
+  if (!name.starts_with(prefix))
+    return false;
+  uint64_t layer = 0;
+  const char *begin = name.data() + prefix.size();
+  auto [end, error] = std::from_chars(begin, name.data() + name.size(), layer);
+  return error == std::errc() && end != begin && layer >= first;
 }
 
 /// Whether a tensor of the folder that no entry uses may be passed over.
@@ -112,6 +125,8 @@ static bool isPassedOver(const std::string &name, const NameTable &table,
                        name == "cls.predictions.decoder.weight"))
     return true;
   if (weights.classes && name.starts_with("cls."))
+    return true;
+  if (table.hasLayersBehind && isOfLayerFrom(name, weights.layers))
     return true;
   return std::any_of(
       table.ignored.begin(), table.ignored.end(),
@@ -179,10 +194,12 @@ StatusOr<std::vector<CheckpointTensor>> checkpoint::importHuggingFace(
       continue;
     }
     uint64_t first = 0;
-    for (const TensorSpec &part : entry.parts) {
+    for (size_t at = 0; at < entry.parts.size(); ++at) {
+      const TensorSpec &part = entry.parts[at];
       uint64_t count = entry.expert ? entry.rows : part.shape[0];
       ByteProducer bytes = [=](const ByteSink &sink) {
-        return produceRows(entry, first, count, found, sink);
+        return produceRows(entry, first, count, found, sink,
+                           entry.isPaired(at));
       };
       if (entry.expert.value_or(0) == 0)
         tensors.push_back({part, {}});

@@ -45,12 +45,16 @@ struct LoraDims {
 struct ModelWeights {
   /// As f32, in the order of the forward pass.
   std::vector<TensorSpec> tensors;
+  /// What biases routers' choices have, as a checkpoint keeps them: state of
+  /// the training that some families store beside the weights.
+  std::vector<TensorSpec> routerBiases = {};
   uint64_t layers = 0;     ///< Of the deeper stack, where there are two.
   uint64_t vocabulary = 0; ///< The rows of a vocabulary that are no padding.
   bool tied = false;       ///< The head is the embedding.
   bool classes = false;    ///< Classes of sequences are told, and no tokens.
   bool gated = false;      ///< MLPs have a gate.
   uint64_t heads = 0, kvHeads = 0, headDim = 0;
+  uint64_t valueDim = 0; ///< Of a head's values in attention to latents, or 0.
   uint64_t rotatedDim = 0; ///< Elements of a head that rotate, the first ones.
   std::optional<LoraDims> lora = std::nullopt; ///< Adapters beside them.
 };

@@ -27,15 +27,23 @@ static void moveRows(std::span<uint8_t> heads, uint64_t headBytes,
 
 void HuggingFaceEntry::halve(std::span<uint8_t> heads,
                              uint64_t rowBytes) const {
-  uint64_t half = rotated / 2;
-  moveRows(heads, pairedHead * rowBytes, rowBytes, rotated,
-           [=](uint64_t r) { return r < half ? 2 * r : 2 * (r - half) + 1; });
+  uint64_t half = rotated / 2, first = rotatesLast ? pairedHead - rotated : 0;
+  moveRows(heads, pairedHead * rowBytes, rowBytes,
+           rotatesLast ? pairedHead : rotated, [=, this](uint64_t r) {
+             return r < half      ? first + 2 * r
+                    : r < rotated ? first + 2 * (r - half) + 1
+                                  : r - rotated;
+           });
 }
 
 void HuggingFaceEntry::pair(std::span<uint8_t> heads, uint64_t rowBytes) const {
-  uint64_t half = rotated / 2;
-  moveRows(heads, pairedHead * rowBytes, rowBytes, rotated,
-           [=](uint64_t r) { return r / 2 + (r % 2) * half; });
+  uint64_t half = rotated / 2, first = rotatesLast ? pairedHead - rotated : 0;
+  moveRows(heads, pairedHead * rowBytes, rowBytes,
+           rotatesLast ? pairedHead : rotated, [=, this](uint64_t r) {
+             if (r < first)
+               return r + rotated;
+             return (r - first) / 2 + (r - first) % 2 * half;
+           });
 }
 
 /// The row for one layer; nullopt if the model has none of its tensors.
@@ -52,6 +60,7 @@ entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
   HuggingFaceEntry entry;
   entry.pairedHead = row.paired ? model.headDim : 0;
   entry.rotated = model.rotatedDim;
+  entry.rotatesLast = row.rotatesLast;
   entry.skipped = row.skipped;
   entry.theirs = nameOfLayer(row.theirs, layer);
   entry.transposed = row.transposed;
@@ -62,6 +71,10 @@ entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
     if (found == weights.end())
       return std::nullopt;
     const TensorSpec &spec = found->second;
+    if (row.pairedPart && std::strcmp(part, row.pairedPart) == 0) {
+      entry.pairedPart = entry.parts.size();
+      entry.pairedHead = spec.shape[0];
+    }
     if (spec.shape.size() == 3) { // A matrix for each expert.
       entry.parts.push_back(spec);
       entry.rows += spec.shape[1];
@@ -79,7 +92,8 @@ entryOf(const NameRow &row, uint64_t layer, const ModelWeights &model,
     entry.columns = entry.vector ? 1 : spec.shape[1];
   }
   if (row.byHead) // The last part is that of values.
-    entry.groups = entry.parts.back().shape[0] / model.headDim;
+    entry.groups = entry.parts.back().shape[0] /
+                   (model.valueDim > 0 ? model.valueDim : model.headDim);
   return entry;
 }
 
@@ -103,6 +117,8 @@ checkpoint::huggingFaceEntries(const NameTable &table,
   std::map<std::string, TensorSpec> byName;
   for (const TensorSpec &weight : weights.tensors)
     byName.emplace(weight.key.name, weight);
+  for (const TensorSpec &bias : weights.routerBiases)
+    byName.emplace("state." + bias.key.slot, bias);
   std::vector<HuggingFaceEntry> entries;
   std::set<std::string> placed;
   for (const NameRow &row : table.rows) {

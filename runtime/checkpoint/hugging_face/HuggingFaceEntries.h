@@ -43,6 +43,13 @@ struct HuggingFaceEntry {
   uint64_t groups = 0;
   /// Rows of a head whose first `rotated` ones stand in pairs; 0: none do.
   uint64_t pairedHead = 0, rotated = 0;
+  bool rotatesLast = false; ///< Those are a head's last rows.
+  /// The only part whose rows are such heads; of none: all parts.
+  std::optional<size_t> pairedPart;
+
+  bool isPaired(size_t part) const {
+    return pairedHead > 0 && pairedPart.value_or(part) == part;
+  }
 
   /// Turns whole heads from pairs into halves, as Hocket has them, or back.
   void halve(std::span<uint8_t> heads, uint64_t rowBytes) const;

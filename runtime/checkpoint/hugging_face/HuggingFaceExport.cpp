@@ -47,6 +47,12 @@ static StatusOr<ModelWeights> storedWeights(const Checkpoint &checkpoint,
 // One tensor
 //===----------------------------------------------------------------------===//
 
+/// State of the training stays as it is.
+static ElementType typeOf(const HuggingFaceExport &to, const Entry &entry) {
+  const TensorSpec &part = entry.parts.front();
+  return part.key.slot.empty() ? to.type.value_or(part.type) : part.type;
+}
+
 namespace {
 /// Gives an entry's elements as Hugging Face stores them, a few MiB at a time.
 class EntryReader {
@@ -134,7 +140,7 @@ Status EntryReader::read(const TensorSpec &part, const SliceBounds &bounds,
 Status EntryReader::give(std::span<const uint8_t> stored,
                          const ByteSink &sink) const {
   to.progress(stored.size());
-  ElementType wanted = to.type.value_or(entry.parts.front().type);
+  ElementType wanted = typeOf(to, entry);
   if (wanted == type)
     return sink(stored);
   auto converted = fromFloats(*toFloats(stored, type), wanted);
@@ -176,13 +182,19 @@ Status EntryReader::produceExperts(const ByteSink &sink) const {
 
 Status EntryReader::producePairs(const ByteSink &sink) const {
   std::vector<uint8_t> bytes(entry.pairedHead * entry.columns * each);
-  for (const TensorSpec &part : entry.parts)
+  for (size_t i = 0; i < entry.parts.size(); ++i) {
+    const TensorSpec &part = entry.parts[i];
+    if (!entry.isPaired(i)) {
+      HOCKET_RETURN_IF_ERROR(giveSlice(part, wholeOf(part.shape), sink));
+      continue;
+    }
     for (uint64_t at = 0; at < part.shape[0]; at += entry.pairedHead) {
       HOCKET_RETURN_IF_ERROR(
           read(part, entry.rowsOf(part, at, entry.pairedHead), bytes));
       entry.pair(bytes, entry.columns * each);
       HOCKET_RETURN_IF_ERROR(give(bytes, sink));
     }
+  }
   return okStatus();
 }
 
@@ -236,7 +248,7 @@ tensorsOf(const Checkpoint &checkpoint, const ModelWeights &weights,
                              "' is of " + std::string(elementName(type)) +
                              ", which is not converted");
     tensors.push_back(
-        {entry.theirs, to.type.value_or(type), entry.theirShape(),
+        {entry.theirs, typeOf(to, entry), entry.theirShape(),
          [&checkpoint, &weights, &to, &entry](const ByteSink &sink) {
            return EntryReader(checkpoint, weights, to, entry).produce(sink);
          }});

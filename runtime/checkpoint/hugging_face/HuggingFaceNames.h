@@ -45,6 +45,11 @@ struct NameRow {
   /// The rows of a head that rotate stand in pairs, each of which turns; in
   /// Hocket's, the first rows of all pairs stand before the second ones.
   bool paired = false;
+  /// The rows that rotate are the last ones of a head, and in Hocket's the
+  /// first.
+  bool rotatesLast = false;
+  /// Paired is this one of several parts, whose rows are one head that rotates.
+  const char *pairedPart = nullptr;
   /// So many rows stand before those of the parts, and nothing reads them. They
   /// are written as zeros.
   uint64_t skipped = 0;
@@ -65,6 +70,8 @@ struct NameTable {
   /// What modules' names begin with in a model that was loaded, in the place of
   /// what a file has.
   std::pair<const char *, const char *> modulePrefix = {"", ""};
+  /// Layers behind the last one, which predict more tokens, are passed over.
+  bool hasLayersBehind = false;
 };
 
 /// InvalidArgument, naming the families that there are.

@@ -272,6 +272,62 @@ static std::vector<NameRow> sharedExpertRows() {
 #undef HOCKET_SHARED
 }
 
+/// Attention to latents: queries of the token, or of a latent; what latents and
+/// rotated keys are made by is one matrix, and what makes keys and values of
+/// them another.
+static std::vector<NameRow> deepseekAttentionRows() {
+#define HOCKET_ATTENTION(NAME) "model.layers.{i}.self_attn." NAME ".weight"
+  const char *down = "layers.{i}.attention.q_down.weight";
+  const char *turned = "layers.{i}.attention.k_rope.weight";
+  NameRow q{HOCKET_ATTENTION("q_proj"), {"layers.{i}.attention.q.weight"}};
+  q.paired = q.rotatesLast = true;
+  q.inPlaceOf = down;
+  NameRow up = q;
+  up.theirs = HOCKET_ATTENTION("q_b_proj");
+  up.inPlaceOf = nullptr;
+  up.beside = down;
+  NameRow kvDown{HOCKET_ATTENTION("kv_a_proj_with_mqa"),
+                 {"layers.{i}.attention.kv_down.weight", turned}};
+  kvDown.pairedPart = turned;
+  NameRow kvUp{
+      HOCKET_ATTENTION("kv_b_proj"),
+      {"layers.{i}.attention.k.weight", "layers.{i}.attention.v.weight"}};
+  kvUp.byHead = true;
+  return {
+      q,
+      up,
+      {HOCKET_ATTENTION("q_a_proj"), {down}},
+      {HOCKET_ATTENTION("q_a_layernorm"),
+       {"layers.{i}.attention.q_norm.weight"}},
+      kvDown,
+      {HOCKET_ATTENTION("kv_a_layernorm"),
+       {"layers.{i}.attention.kv_norm.weight"}},
+      kvUp,
+  };
+#undef HOCKET_ATTENTION
+}
+
+static std::vector<NameRow> deepseekExpertRows() {
+#define HOCKET_SHARED(NAME)                                                    \
+  "model.layers.{i}.mlp.shared_experts." NAME ".weight"
+  return with(
+      qwenExpertRows(),
+      {
+          {HOCKET_SHARED("gate_proj"), {"layers.{i}.mlp.shared.gate.weight"}},
+          {HOCKET_SHARED("up_proj"), {"layers.{i}.mlp.shared.up.weight"}},
+          {HOCKET_SHARED("down_proj"), {"layers.{i}.mlp.shared.down.weight"}},
+          {"model.layers.{i}.mlp.gate.e_score_correction_bias",
+           {"state.layers.{i}.mlp.router.bias"}},
+      });
+#undef HOCKET_SHARED
+}
+
+static std::vector<NameRow> deepseekRows() {
+  return with(with(without(llamaRows(), {".q_proj", ".k_proj", ".v_proj"}),
+                   deepseekAttentionRows()),
+              deepseekExpertRows());
+}
+
 std::vector<NameTable> checkpoint::llamaNameTables() {
   // Llama's attention_bias and mlp_bias add biases everywhere, Qwen 3's
   // attention_bias to all four projections, Qwen 2 has three.
@@ -309,6 +365,8 @@ std::vector<NameTable> checkpoint::llamaNameTables() {
       {"arcee", with(llamaRows(), allBiases)},
       {"granitemoe",
        with(with(llamaRows(), attentionBias), graniteExpertRows())},
+      {"deepseek_v2", deepseekRows()},
+      {"deepseek_v3", deepseekRows()},
       {"granite", with(llamaRows(), allBiases)},
       {"nemotron", with(with(llamaRows(), allBiases), normBiasRows())},
       {"stablelm", with(with(llamaRows(), qkvBiasRows()), normBiasRows())},
@@ -318,6 +376,8 @@ std::vector<NameTable> checkpoint::llamaNameTables() {
   std::vector<NameTable> tables;
   for (const auto &[family, rows] : families)
     tables.push_back({family, "", rows, {".rotary_emb.inv_freq"}});
+  for (NameTable &table : tables)
+    table.hasLayersBehind = table.family == std::string_view("deepseek_v3");
   tables.push_back(
       {"gptj", "", gptjRows(), {".attn.bias", ".attn.masked_bias"}});
   return tables;
