@@ -36,9 +36,12 @@ Status SettingsReader::readRouter() {
   if (isSet("moe_input_jitter_eps"))
     HOCKET_RETURN_IF_ERROR(
         assignReal("moe_input_jitter_eps", "model.moe.input_jitter"));
-  if (flag("moe_router_enable_expert_bias"))
-    return error("moe_router_enable_expert_bias",
-                 "is set, and experts' biases are not read from checkpoints");
+  if (flag("moe_router_enable_expert_bias")) {
+    moe().set_bias_rate(1e-3); // Megatron-LM's default.
+    if (isSet("moe_router_bias_update_rate"))
+      HOCKET_RETURN_IF_ERROR(
+          assignReal("moe_router_bias_update_rate", "model.moe.bias_rate"));
+  }
   std::string dtype = text("moe_router_dtype", "");
   if (dtype == "fp32")
     moe().set_router_dtype(spec::Moe::FP32);

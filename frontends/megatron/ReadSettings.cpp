@@ -33,7 +33,6 @@ static constexpr const char *kUnsupported[] = {
     "moe_router_topk_limited_devices",
     "moe_shared_expert_glu_interleave_size",
     "mtp_num_layers",
-    "multi_latent_attention",
     "qk_l2_norm",
     "quick_geglu",
     "rotary_base_per_layer",
@@ -70,6 +69,8 @@ Status SettingsReader::readSizes() {
     if (isSet(row.name))
       HOCKET_RETURN_IF_ERROR(assignSize(row.name, row.path));
   }
+  if (flag("multi_latent_attention")) // Its heads have sizes of their own.
+    model().clear_head_dim();
   if (flag("group_query_attention") && isSet("num_query_groups"))
     HOCKET_RETURN_IF_ERROR(assignSize("num_query_groups", "model.kv_heads"));
   // Newer versions say the tokenizer's size too; the rest of the rows is
@@ -197,6 +198,10 @@ Status SettingsReader::readDifferences() {
 
 Status SettingsReader::readPositions() {
   std::string kind = text("position_embedding_type", "learned_absolute");
+  if (flag("multi_latent_attention") && kind != "rope")
+    return error("position_embedding_type",
+                 "is '" + kind +
+                     "'; supported with multi_latent_attention is rope");
   if (kind == "learned_absolute") {
     // Before there were types, rope was a flag of its own.
     if (!flag("use_rotary_position_embeddings"))
@@ -212,6 +217,8 @@ Status SettingsReader::readPositions() {
                  "is '" + kind +
                      "'; supported are learned_absolute, rope and none");
   model().set_position(spec::Model::ROTARY);
+  if (flag("multi_latent_attention"))
+    return readLatentAttention();
   if (isSet("rotary_percent"))
     HOCKET_RETURN_IF_ERROR(
         assignReal("rotary_percent", "model.rope.rotary_percent"));

@@ -36,6 +36,9 @@ private:
   /// Tokens of a window, 0 for none.
   StatusOr<int64_t> readWindow();
   Status readPositions();
+  /// Attention to latents, with its rope (LatentAttention.cpp).
+  Status readLatentAttention();
+  Status readYarn();
   /// Of a model whose layers are of several kinds, each with one branch.
   Status readHybrid();
   Status readLetters(const std::string &name);

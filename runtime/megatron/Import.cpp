@@ -79,6 +79,10 @@ static constexpr NameRow kInLayer[] = {
     {"attention.k", "self_attention.linear_qkv"},
     {"attention.v", "self_attention.linear_qkv"},
     {"attention.o", "self_attention.linear_proj"},
+    {"attention.q_down", "self_attention.linear_q_down_proj"},
+    {"attention.kv_down", "self_attention.linear_kv_down_proj"},
+    {"attention.k_rope", "self_attention.linear_kv_down_proj"},
+    {"attention.kv_norm", "self_attention.kv_layernorm"},
     {"attention.q_norm", "self_attention.q_layernorm"},
     {"attention.k_norm", "self_attention.k_layernorm"},
     {"cross_attention_norm", "pre_cross_attn_layernorm"},
@@ -124,6 +128,56 @@ static void takeProjection(char which, const ModelWeights &weights,
     source.taken.push_back({i * group + rows.first, rows.count});
 }
 
+/// Rows that stand in pairs: the first ones of all, then the second ones, as
+/// Hocket has them.
+static void takePairs(uint64_t first, uint64_t count, Source &source) {
+  for (uint64_t second : {0, 1})
+    for (uint64_t i = 0; i < count / 2; ++i)
+      source.taken.push_back({first + 2 * i + second, 1});
+}
+
+/// Of attention to latents. Of a head what rotates stands behind the rest, and
+/// values behind keys.
+static void takeLatent(std::string_view module, const ModelWeights &weights,
+                       Source &source) {
+  uint64_t turned = weights.rotatedDim, plain = weights.headDim - turned;
+  bool isValue = module == "attention.v", isKey = module == "attention.k";
+  bool hasDown = std::ranges::any_of(weights.tensors, [](const TensorSpec &t) {
+    return t.key.name.ends_with(".attention.q_down.weight");
+  });
+  uint64_t rows = source.rows;
+  if (module == "attention.q") {
+    source.taken.clear();
+    for (uint64_t h = 0; h < weights.heads; ++h) {
+      takePairs(h * weights.headDim + plain, turned, source);
+      source.taken.push_back({h * weights.headDim, plain});
+    }
+    size_t at = source.theirs.rfind(".linear_qkv.");
+    source.theirs.replace(at, std::string_view(".linear_qkv.").size(),
+                          hasDown ? ".linear_q_up_proj." : ".linear_q_proj.");
+  } else if (isKey || isValue) {
+    uint64_t both = plain + weights.valueDim;
+    source.rows = weights.heads * both;
+    source.taken.clear();
+    for (uint64_t h = 0; h < weights.heads; ++h)
+      source.taken.push_back({h * both + (isValue ? plain : 0),
+                              isValue ? weights.valueDim : plain});
+    size_t at = source.theirs.rfind(".linear_qkv.");
+    source.theirs.replace(at, std::string_view(".linear_qkv.").size(),
+                          ".linear_kv_up_proj.");
+  } else if (module == "attention.kv_down") {
+    source.rows = rows + turned;
+  } else if (module == "attention.k_rope") {
+    uint64_t before = 0;
+    for (const TensorSpec &tensor : weights.tensors)
+      if (tensor.key.name.ends_with(".attention.kv_down.weight"))
+        before = tensor.shape[0];
+    source.rows = before + turned;
+    source.taken.clear();
+    takePairs(before, turned, source);
+  }
+}
+
 /// Of linear_kv, which has a key and a value for each head, one of the two.
 static void takeOfBoth(char which, const ModelWeights &weights,
                        Source &source) {
@@ -137,8 +191,10 @@ static void takeOfBoth(char which, const ModelWeights &weights,
 static void takeWithinLayer(std::string_view module,
                             const ModelWeights &weights, Source &source) {
   uint64_t rows = source.rows;
-  if (module == "attention.q" || module == "attention.k" ||
-      module == "attention.v")
+  if (weights.valueDim > 0)
+    takeLatent(module, weights, source);
+  else if (module == "attention.q" || module == "attention.k" ||
+           module == "attention.v")
     takeProjection(module.back(), weights, source);
   if (module == "cross_attention.k" || module == "cross_attention.v")
     takeOfBoth(module.back(), weights, source);
@@ -265,6 +321,22 @@ megatron::importModel(const Model &model, const ModelWeights &weights) {
                            " groups");
   std::vector<CheckpointTensor> tensors;
   std::set<std::string> used;
+  for (const TensorSpec &bias : weights.routerBiases) {
+    Source source{"decoder." + bias.key.slot,
+                  bias.shape[0],
+                  false,
+                  {{0, bias.shape[0]}},
+                  0};
+    size_t at = source.theirs.rfind("bias");
+    source.theirs.replace(at, std::string::npos, "expert_bias");
+    HOCKET_ASSIGN_OR_RETURN(const ModelTensor *theirs,
+                            findTheirs(model, bias, source));
+    used.insert(source.theirs);
+    tensors.push_back({bias, {}});
+    tensors.back().slices.push_back(
+        {checkpoint::wholeOf(bias.shape),
+         [=](const ByteSink &sink) { return produce(*theirs, source, sink); }});
+  }
   for (const TensorSpec &ours : weights.tensors) {
     bool hasExperts = ours.shape.size() == 3;
     CheckpointTensor &made = tensors.emplace_back(CheckpointTensor{ours, {}});

@@ -34,6 +34,11 @@ static constexpr Rename kRoots[] = {
 /// the older classes have other names.
 static constexpr Rename kLayerNames[] = {
     {"self_attention.linear_qkv.layer_norm_", "input_layernorm."},
+    {"self_attention.linear_q_proj.layer_norm_", "input_layernorm."},
+    {"self_attention.linear_q_up_proj.layer_norm_",
+     "self_attention.q_layernorm."},
+    {"self_attention.linear_kv_up_proj.layer_norm_",
+     "self_attention.kv_layernorm."},
     {"mlp.linear_fc1.layer_norm_", "pre_mlp_layernorm."},
     {"mixer.in_proj.layer_norm_", "norm."},
     {"mixer.conv1d_", "mixer.conv1d."},
@@ -169,6 +174,9 @@ Split megatron::splitOf(const std::string &pattern) {
   constexpr std::string_view rows[] = {"embedding.word_embeddings.",
                                        "output_layer.",
                                        ".linear_qkv.",
+                                       ".linear_q_proj.",
+                                       ".linear_q_up_proj.",
+                                       ".linear_kv_up_proj.",
                                        ".linear_fc1.",
                                        ".mixer.",
                                        ".attn.linear_q.",

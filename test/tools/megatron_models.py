@@ -33,6 +33,12 @@ class Config:
     state_dim: int = 3
     state_head_dim: int = 4
     state_groups: int = 2
+    kv_rank: int = 0  # Of latent attention, with a head's parts beside each other.
+    q_rank: int = 0
+    nope: int = 4
+    rope: int = 4
+    value: int = 3
+    expert_bias: bool = False
     encoder_layers: int = 0  # Of the neighbours that its sixth layer attends to.
 
     @property
@@ -80,6 +86,15 @@ class Config:
             said |= {"hybrid_layer_pattern": self.pattern, "mamba_state_dim": self.state_dim,
                      "mamba_head_dim": self.state_head_dim, "mamba_num_groups": self.state_groups,
                      "mamba_num_heads": None, "norm_epsilon": 1e-5}  # fmt: skip
+        if self.kv_rank:
+            said |= {"multi_latent_attention": True, "q_lora_rank": self.q_rank or None,
+                     "kv_lora_rank": self.kv_rank, "qk_head_dim": self.nope,
+                     "qk_pos_emb_head_dim": self.rope, "v_head_dim": self.value,
+                     "rope_type": "yarn", "rotary_scaling_factor": 4.0, "mscale": 1.0,
+                     "mscale_all_dim": 1.0, "original_max_position_embeddings": 8}  # fmt: skip
+        if self.expert_bias:
+            said |= {"moe_router_enable_expert_bias": True, "moe_router_bias_update_rate": 0.002,
+                     "moe_router_score_function": "sigmoid"}  # fmt: skip
         if self.encoder_layers:
             said |= {"retro_add_retriever": True, "retro_encoder_layers": self.encoder_layers,
                      "retro_encoder_hidden_dropout": 0.0, "retro_encoder_attention_dropout": 0.25,
@@ -91,6 +106,8 @@ class Config:
 LLAMA = Config()
 GPT2 = Config(groups=4, learned=True, swiglu=False, bias=True, layer_norm=True, tied=True)
 MOE = Config(layers=2, qk_norm=True, experts=4, shared=6)
+LATENT = Config(layers=2, groups=4, kv_rank=5, q_rank=6, qk_norm=True)
+LATENT_MOE = Config(layers=2, groups=4, kv_rank=5, experts=4, shared=6, expert_bias=True)
 HYBRID = Config(layers=6, pattern="MM*-ME", experts=4, shared=6)
 RETRO = Config(layers=6, groups=4, bias=True, layer_norm=True, encoder_layers=2)
 RETRIEVING = 5  # The layer of a model of six that attends to neighbours.
@@ -165,6 +182,21 @@ def ours(config):
             norm(layer + "attention.q_norm", c.head_dim)
             norm(layer + "attention.k_norm", c.head_dim)
 
+    def latent_attention(layer):
+        norm(layer + "attention_norm")
+        if c.q_rank:
+            linear(layer + "attention.q_down", c.q_rank, c.hidden)
+        linear(layer + "attention.q", c.heads * (c.rope + c.nope), c.q_rank or c.hidden)
+        linear(layer + "attention.kv_down", c.kv_rank, c.hidden)
+        linear(layer + "attention.k_rope", c.rope, c.hidden)
+        linear(layer + "attention.k", c.heads * c.nope, c.kv_rank)
+        linear(layer + "attention.v", c.heads * c.value, c.kv_rank)
+        linear(layer + "attention.o", c.hidden, c.heads * c.value)
+        if c.qk_norm:
+            norm(layer + "attention.kv_norm", c.kv_rank)
+            if c.q_rank:
+                norm(layer + "attention.q_norm", c.q_rank)
+
     def states(layer):
         norm(layer + "mixer_norm", bias=False)
         maps, heads = c.state_groups * c.state_dim, c.inner // c.state_head_dim
@@ -195,7 +227,7 @@ def ours(config):
         if "M" in letter:
             states(layer)
         if "*" in letter:
-            attention(layer)
+            (latent_attention if c.kv_rank else attention)(layer)
         if "-" in letter:
             norm(layer + "mlp_norm")
             mlp(layer + "mlp")
@@ -245,9 +277,33 @@ def theirs(config):
             result[f"{layer}mixer.conv1d.weight.{part}"] = Matrix(rows, depthwise=True)
             result[f"{layer}mixer.conv1d.bias.{part}"] = weights[conv + ".bias"]
 
+    def pairs(rows):
+        """What rotates by halves, as its neighbours do."""
+        half = len(rows) // 2
+        return Matrix([rows[i // 2 + i % 2 * half] for i in range(len(rows))])
+
+    def latent_attention(layer, source):
+        c, at, to = config, source + "attention.", layer + "self_attention.linear_"
+        rows = weights[at + "q.weight"].rows
+        each = c.rope + c.nope
+        queries = [rows[h * each : (h + 1) * each] for h in range(c.heads)]
+        queries = [join(Matrix(q[c.rope :]), pairs(q[: c.rope])) for q in queries]
+        result[f"{to}q_{'up_' if c.q_rank else ''}proj.weight"] = join(*queries)
+        move(to + "q_down_proj", at + "q_down")
+        turned = pairs(weights[at + "k_rope.weight"].rows)
+        result[to + "kv_down_proj.weight"] = join(weights[at + "kv_down.weight"], turned)
+        k, v = (weights[f"{at}{x}.weight"] for x in "kv")
+        both = [part for h in range(c.heads)
+                for part in (k.part(h * c.nope, c.nope), v.part(h * c.value, c.value))]  # fmt: skip
+        result[to + "kv_up_proj.weight"] = join(*both)
+        move(layer + "self_attention.kv_layernorm", at + "kv_norm")
+
     def attention(layer, source):
         move(layer + "input_layernorm", source + "attention_norm")
         move(layer + "self_attention.linear_proj", source + "attention.o")
+        if config.kv_rank:
+            latent_attention(layer, source)
+            return
         for end in (".weight", ".bias"):
             if source + "attention.q" + end in weights:
                 fused = qkv(config, *(weights[f"{source}attention.{x}{end}"] for x in "qkv"))
@@ -295,6 +351,8 @@ def theirs(config):
         if config.encoder_layers and i == RETRIEVING:
             retriever(layer, source)
         move(layer + "mlp.router", source + "mlp.router")
+        if config.expert_bias:
+            result[layer + "mlp.router.expert_bias"] = numbers(layer + "bias", config.experts)
         for e in range(config.experts):
             mlp(f"{layer}mlp.experts.{e}", f"{source}mlp.experts.{e}")
         mlp(layer + "mlp.shared_experts", source + "mlp.shared")
@@ -311,7 +369,8 @@ def qkv(config, q, k, v):
 
 # How ranks of tensor parallelism share weights.
 BY_COLUMNS = ("linear_proj.weight", "linear_fc2.weight", "out_proj.weight")
-BY_ROWS = ("word_embeddings", "output_layer", "linear_q", "linear_kv", "linear_fc1", ".mixer.")
+BY_ROWS = ("word_embeddings", "output_layer", "linear_qkv", "linear_q.", "linear_kv.",
+           "linear_q_proj", "linear_q_up", "linear_kv_up", "linear_fc1", ".mixer.")  # fmt: skip
 
 
 def shard(config, name, whole, rank, ranks):

@@ -207,7 +207,15 @@ class MegatronErrorsTest(unittest.TestCase):
 
     def test_settings(self):
         for message, settings in (
-            ("args.multi_latent_attention is set", {"multi_latent_attention": True}),
+            ("args.kv_lora_rank is not there", {"multi_latent_attention": True}),
+            ("args.rope_type is 'su'; supported are rope and yarn",
+             {"multi_latent_attention": True, "kv_lora_rank": 4, "qk_head_dim": 4,
+              "qk_pos_emb_head_dim": 2, "v_head_dim": 4, "rope_type": "su"}),
+            ("args.rotary_scaling_factor is not there, and yarn needs it",
+             {"multi_latent_attention": True, "kv_lora_rank": 4, "qk_head_dim": 4,
+              "qk_pos_emb_head_dim": 2, "v_head_dim": 4}),
+            ("args.position_embedding_type is 'none'; supported with multi_latent_attention is rope",
+             {"multi_latent_attention": True, "position_embedding_type": "none"}),
             ("args.mtp_num_layers is set", {"mtp_num_layers": 1}),
             ("args.position_embedding_type is 'relative'", {"position_embedding_type": "relative"}),
             ("is 'a?b?[2Jc'", {"position_embedding_type": "a\rb\x1b[2Jc"}),
@@ -233,8 +241,6 @@ class MegatronErrorsTest(unittest.TestCase):
             ("args.moe_router_load_balancing_type names several",
              {"num_experts": 2, "moe_router_load_balancing_type": ["seq_aux_loss", "none"]}),
             ("args.moe_input_jitter_eps", {"num_experts": 2, "moe_input_jitter_eps": 1.5}),
-            ("args.moe_router_enable_expert_bias is set",
-             {"num_experts": 2, "moe_router_enable_expert_bias": True}),
             ("args.moe_latent_size is set", {"num_experts": 2, "moe_latent_size": 4}),
             ("args.softmax_type is 'off-by-one'; supported is vanilla",
              {"softmax_type": "off-by-one"}),

@@ -3,6 +3,7 @@
 model among ranks gives the same weights, bit for bit."""
 
 import json
+import math
 import os
 import pathlib
 import re
@@ -82,6 +83,13 @@ def engine_names(name):
     )
 
 
+def latent_names(name):
+    """The same, of norms of latents."""
+    for norm, linear in (("q_layernorm", "linear_q_up_proj"), ("kv_layernorm", "linear_kv_up_proj")):
+        name = name.replace(f".{norm}.", f".{linear}.layer_norm_")
+    return name
+
+
 def hybrid_names(name):
     """Of hybrids, whose last norm has another name."""
     name = engine_names(name).replace("final_layernorm", "final_norm")
@@ -152,6 +160,9 @@ class MegatronImportTest(unittest.TestCase):
             ("hybrid", models.HYBRID, (1, 1, 1), {"rename": hybrid_names}),
             ("hybrid of ranks", models.HYBRID, (2, 3, 2), {"rename": hybrid_names}),
             ("hybrid of newer names", models.HYBRID, (2, 1, 1), {"rename": newer_names}),
+            ("latent", models.LATENT, (2, 2, 1), {}),
+            ("latent, engine", models.LATENT, (2, 1, 1), {"rename": latent_names}),
+            ("latent, experts", models.LATENT_MOE, (2, 1, 2), {}),
             ("retro", models.RETRO, (1, 1, 1), {}),
             ("retro of ranks", models.RETRO, (2, 1, 1), {}),
         ):
@@ -165,6 +176,7 @@ class MegatronImportTest(unittest.TestCase):
             ("llama", models.LLAMA, 4, 2),
             ("moe", models.MOE, 2, 2),
             ("hybrid", models.HYBRID, 2, 2),
+            ("latent", models.LATENT, 2, 2),
             ("retro", models.RETRO, 2, 2),
         ):
             with self.subTest(name):
@@ -177,6 +189,29 @@ class MegatronImportTest(unittest.TestCase):
                       "encoder_layers: 2", "encoder_attention_dropout: 0.25",
                       "layers: 5"):  # fmt: skip
             self.assertIn(field, said)
+
+    def test_latent_attention(self):
+        """Its sizes, the scale of a scaled rope, and the biases of routers."""
+        source = write_legacy(self.folder / "latent", models.LATENT_MOE)
+        to = self.folder / "start"
+        done = hocket("checkpoint", "import", source, "-o", to)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        spec = json.loads(next(to.rglob("manifest.json")).read_text())["spec"]
+        scale = (0.1 * math.log(4) + 1) ** 2 / math.sqrt(8)
+        found = float(re.search(r"attention_scale: (\S+)", spec)[1])
+        self.assertAlmostEqual(found, scale, delta=1e-12)
+        for field in ("kv_lora_rank: 5", "qk_nope_head_dim: 4", "qk_rope_head_dim: 4",
+                      "v_head_dim: 3", "attention_factor: 1", "bias_rate: 0.002"):  # fmt: skip
+            self.assertIn(field, spec)
+        self.assertNotIn("q_lora_rank", spec)
+        merged = self.folder / "merged"
+        done = hocket("checkpoint", "merge", to, "-o", merged)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        weights = safetensors.read(next(merged.rglob("model.safetensors")))
+        found = [list(values) for name, (_, values) in weights.items()
+                 if name.endswith("layers.1.mlp.router.bias")]  # fmt: skip
+        wanted = models.theirs(models.LATENT_MOE)["decoder.layers.1.mlp.router.expert_bias"]
+        self.assertEqual(found, [wanted.values])
 
     def test_capacity_of_experts(self):
         config = models.Config(layers=2, experts=4, capacity=1.25)
