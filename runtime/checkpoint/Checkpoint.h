@@ -87,7 +87,7 @@ Status saveCheckpoint(const std::string &dir, const RunState &state,
 enum class Completeness {
   Whole,
   /// A checkpoint may have no optimizer state at all, as one that was imported
-  /// has none.
+  /// has none, but for biases of routers.
   SlotsOptional,
   /// Who trains nothing leaves optimizer state, and what counts steps, where it
   /// is.
