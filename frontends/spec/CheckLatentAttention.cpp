@@ -42,15 +42,15 @@ static void checkSizes(const Model &model, ConstraintErrors &errors) {
   if (!latent.has_kv_lora_rank())
     errors.add(129, field, field + ".kv_lora_rank is required; write it");
   int64_t width = latent.qk_rope_head_dim() + latent.qk_nope_head_dim();
-  if (model.head_dim() != width)
+  if (width > 512)
+    errors.add(129, field + ".qk_nope_head_dim",
+               "heads have " + number(width) +
+                   " elements; write parts of at most 512 together");
+  else if (model.head_dim() != width)
     errors.add(129, "model.head_dim",
                "model.head_dim is " + number(model.head_dim()) +
                    ", and heads have qk_rope_head_dim + qk_nope_head_dim (" +
                    number(width) + "); leave it out");
-  else if (width > 512)
-    errors.add(129, field + ".qk_nope_head_dim",
-               "heads have " + number(width) +
-                   " elements; write parts of at most 512 together");
   if (latent.v_head_dim() > width)
     errors.add(129, field + ".v_head_dim",
                field + ".v_head_dim is " + number(latent.v_head_dim()) +

@@ -92,6 +92,14 @@ static void addMessages(Spec &spec) {
   spec.mutable_cluster();
 }
 
+/// Heads of two parts, where they are in range (S129).
+static void deriveLatentHeads(Model &model) {
+  const LatentAttention &latent = model.latent_attention();
+  int64_t turned = latent.qk_rope_head_dim(), rest = latent.qk_nope_head_dim();
+  if (turned >= 1 && turned < 512 && rest >= 1 && rest <= 512 - turned)
+    model.set_head_dim(turned + rest);
+}
+
 /// Sizes that follow from others. A wrong size (0 heads) leaves what would
 /// follow from it absent; the checks then name the wrong one.
 static void deriveSizes(Model &model) {
@@ -107,12 +115,10 @@ static void deriveSizes(Model &model) {
     space->set_heads(2 * model.hidden() / space->head_dim());
   if (!model.has_kv_heads() && model.has_heads())
     model.set_kv_heads(model.heads());
-  const LatentAttention &latent = model.latent_attention();
-  constexpr int64_t most = 1 << 20; // Beyond any that is in range.
   if (model.has_latent_attention() && !model.has_head_dim())
-    model.set_head_dim(std::clamp<int64_t>(latent.qk_rope_head_dim(), 0, most) +
-                       std::clamp<int64_t>(latent.qk_nope_head_dim(), 0, most));
-  if (!model.has_head_dim() && model.hidden() > 0 && model.heads() > 0 &&
+    deriveLatentHeads(model);
+  if (!model.has_head_dim() && !model.has_latent_attention() &&
+      model.hidden() > 0 && model.heads() > 0 &&
       model.hidden() % model.heads() == 0)
     model.set_head_dim(model.hidden() / model.heads());
   bool fits = model.hidden() <= std::numeric_limits<int64_t>::max() / 4;

@@ -252,11 +252,11 @@ static const GradientCase gradientCases[] = {
     {"join_chunks", "%x: tensor<4x3x2xf64>",
      "xf.join_chunks %x {shift = 2 : i64} : (tensor<4x3x2xf64>) -> "
      "tensor<2x6x2xf64>"},
-    {"join_heads", "%x: tensor<2x3x4x3xf64>, %r: tensor<2x3x1x2xf64>",
-     "xf.join_heads %x, %r : (tensor<2x3x4x3xf64>, tensor<2x3x1x2xf64>) -> "
+    {"join_heads", "%x: tensor<2x3x4x3xf64>, %s: tensor<2x3x1x2xf64>",
+     "xf.join_heads %x, %s : (tensor<2x3x4x3xf64>, tensor<2x3x1x2xf64>) -> "
      "tensor<2x3x4x5xf64>"},
-    {"join_heads_of_each", "%x: tensor<2x3x4x3xf64>, %r: tensor<2x3x4x2xf64>",
-     "xf.join_heads %x, %r : (tensor<2x3x4x3xf64>, tensor<2x3x4x2xf64>) -> "
+    {"join_heads_of_each", "%x: tensor<2x3x4x3xf64>, %s: tensor<2x3x4x2xf64>",
+     "xf.join_heads %x, %s : (tensor<2x3x4x3xf64>, tensor<2x3x4x2xf64>) -> "
      "tensor<2x3x4x5xf64>"},
     {"join_heads_zeros", "%x: tensor<2x3x4x3xf64>",
      "xf.join_heads %x : (tensor<2x3x4x3xf64>) -> tensor<2x3x4x5xf64>"},

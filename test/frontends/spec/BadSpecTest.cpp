@@ -69,7 +69,7 @@ const BadText badTexts[] = {
      "embedding_norm, "
      "final_norm, head_transform, head_bias, "
      "sentence_head, classes, choices, encoder, vision, "
-     "image_token or retrieval"},
+     "image_token, retrieval or latent_attention"},
     {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 200 max_positions: 9\n"
      "attention_mask: BIDIRECTIONAL classes: 2 }\n"
      "training { classification { pad_token: 101 } }",

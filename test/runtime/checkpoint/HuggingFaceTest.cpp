@@ -22,17 +22,26 @@ using namespace hocket::test;
 namespace {
 /// Of models whose heads are not of 2 elements, all of which rotate.
 struct Heads {
-  uint64_t dim = 2, rotated = 2;
+  uint64_t dim = 2, rotated = 2, values = 0;
 };
 } // namespace
 
 static Heads headsOf(const std::string &family) {
   static const std::map<std::string, Heads> families = {
-      {"ernie4_5", {4, 4}}, {"helium", {4, 4}}, {"glm", {8, 4}},
-      {"glm4", {8, 4}},     {"cohere", {4, 4}}, {"cohere2", {4, 4}},
-      {"gptj", {4, 4}},     {"falcon", {1, 1}}};
+      {"ernie4_5", {4, 4}},      {"helium", {4, 4}}, {"glm", {8, 4}},
+      {"glm4", {8, 4}},          {"cohere", {4, 4}}, {"cohere2", {4, 4}},
+      {"gptj", {4, 4}},          {"falcon", {1, 1}}, {"deepseek_v2", {6, 4, 3}},
+      {"deepseek_v3", {6, 4, 3}}};
   auto found = families.find(family);
   return found == families.end() ? Heads() : found->second;
+}
+
+/// Of a tensor of a canonical file.
+static TensorKey keyOf(const std::string &name) {
+  constexpr std::string_view state = "state.";
+  if (name.starts_with(state))
+    return {"state", name.substr(state.size())};
+  return {name, ""};
 }
 
 /// What a model of golden/generate.py stores, as its canonical file has it.
@@ -47,8 +56,11 @@ static ModelWeights weightsOf(const std::string &golden) {
   weights.tied = true;
   weights.headDim = headsOf(golden).dim;
   weights.rotatedDim = headsOf(golden).rotated;
+  weights.valueDim = headsOf(golden).values;
   for (const TensorInfo &info : canonical->tensors()) {
-    weights.tensors.push_back({{info.name, ""}, info.type, info.shape});
+    TensorKey key = keyOf(info.name);
+    (key.slot.empty() ? weights.tensors : weights.routerBiases)
+        .push_back({key, info.type, info.shape});
     weights.tied &= info.name != "head.weight";
     weights.gated |= info.name.ends_with(".mlp.gate.weight");
     if (size_t at = info.name.find("layers."); at != std::string::npos)
@@ -93,7 +105,7 @@ protected:
     ASSERT_TRUE(canonical.ok());
     EXPECT_EQ(checkpoint->tensors().size(), canonical->tensors().size());
     for (const TensorInfo &info : canonical->tensors())
-      EXPECT_EQ(weight(*checkpoint, {{info.name, ""}, info.type, info.shape}),
+      EXPECT_EQ(weight(*checkpoint, {keyOf(info.name), info.type, info.shape}),
                 *canonical->read(info))
           << info.name;
   }

@@ -45,6 +45,11 @@ SIZES = dict(
     num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
     pad_token_id=None,
 )
+DEEPSEEK = {
+    **SIZES, "num_key_value_heads": 2, "kv_lora_rank": 3, "qk_nope_head_dim": 2,
+    "qk_rope_head_dim": 4, "v_head_dim": 3, "n_routed_experts": 4, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 2, "n_shared_experts": 2, "first_k_dense_replace": 1,
+}
 FAMILIES = {
     "gpt2": transformers.GPT2Config(
         vocab_size=5, n_positions=3, n_embd=4, n_layer=2, n_head=2, n_inner=6
@@ -167,6 +172,10 @@ FAMILIES = {
     ),
     "cohere2": transformers.Cohere2Config(
         **{**SIZES, "num_attention_heads": 1}, tie_word_embeddings=True,
+    ),
+    "deepseek_v2": transformers.DeepseekV2Config(**DEEPSEEK, q_lora_rank=None),
+    "deepseek_v3": transformers.DeepseekV3Config(
+        **DEEPSEEK, q_lora_rank=3, n_group=2, topk_group=1
     ),
     "gptj": transformers.GPTJConfig(
         vocab_size=5, n_positions=3, n_embd=4, n_layer=2, n_head=1, n_inner=6, rotary_dim=4,
@@ -355,6 +364,37 @@ def in_halves(out, head, rotated):
             turned, rest = heads[:, :rotated], heads[:, rotated:]
             out[name] = torch.cat([turned[:, ::2], turned[:, 1::2], rest], 1).flatten(0, 1)
     return out
+
+
+def canonical_deepseek(w, config):
+    """What rotates stands first in a head, and in halves."""
+    nope, rope, value = config.qk_nope_head_dim, config.qk_rope_head_dim, config.v_head_dim
+    halves = [*range(0, rope, 2), *range(1, rope, 2)]
+    out, rest = {}, {}
+    for name, tensor in w.items():
+        before, _, linear = name.partition(".self_attn.")
+        at = before.replace("model.", "") + ".attention."
+        if linear in ("q_proj.weight", "q_b_proj.weight"):
+            heads = tensor.unflatten(0, (-1, nope + rope))
+            order = [nope + r for r in halves] + list(range(nope))
+            out[at + "q.weight"] = heads[:, order].flatten(0, 1)
+        elif linear == "q_a_proj.weight":
+            out[at + "q_down.weight"] = tensor
+        elif linear in ("q_a_layernorm.weight", "kv_a_layernorm.weight"):
+            out[at + linear.replace("_a_layernorm", "_norm")] = tensor
+        elif linear == "kv_a_proj_with_mqa.weight":
+            out[at + "kv_down.weight"] = tensor[:-rope]
+            out[at + "k_rope.weight"] = tensor[-rope:][halves]
+        elif linear == "kv_b_proj.weight":
+            heads = tensor.unflatten(0, (-1, nope + value))
+            out[at + "k.weight"] = heads[:, :nope].flatten(0, 1)
+            out[at + "v.weight"] = heads[:, nope:].flatten(0, 1)
+        elif name.endswith("e_score_correction_bias"):
+            layer = name.split(".")[2]
+            out[f"state.layers.{layer}.mlp.router.bias"] = tensor
+        else:
+            rest[name.replace("shared_experts.", "shared_expert.")] = tensor
+    return out | canonical_llama(rest, config)
 
 
 def canonical_opt(w, config):
@@ -553,6 +593,9 @@ def models(chosen):
             model = transformers.AutoModelForCausalLM.from_config(config)
         for p in model.parameters():  # norms and biases are not constant then
             torch.nn.init.normal_(p)
+        for name, buffer in model.named_buffers():
+            if name.endswith("e_score_correction_bias"):
+                torch.nn.init.normal_(buffer)
         if family == "opt":  # The rows of no position.
             model.model.decoder.embed_positions.weight.data[:2] = 0
         shutil.rmtree(family, ignore_errors=True)
@@ -566,6 +609,7 @@ def models(chosen):
             "gpt_neox": canonical_gpt_neox, "bloom": canonical_gpt_neox,
             "falcon": canonical_gpt_neox, "falcon_one_norm": canonical_gpt_neox,
             "phi": canonical_phi, "gptj": canonical_gptj, "opt": canonical_opt, "t5": canonical_t5, "t5_gated": canonical_t5,
+            "deepseek_v2": canonical_deepseek, "deepseek_v3": canonical_deepseek,
             "mamba2": canonical_states, "bamba": canonical_states,
             "nemotron_h": canonical_states, "llava": canonical_llava,
         }.get(family, canonical_llama)
