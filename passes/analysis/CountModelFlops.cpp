@@ -54,6 +54,20 @@ double scanFlops(xf::StateScanOp scan) {
          static_cast<double>(map.getShape().back());
 }
 
+/// Zeros that fill up values are no work of the model's.
+double attentionFlops(xf::AttentionOp attention) {
+  double flops = attention.getCost().flops;
+  auto filled = attention.getValue().getDefiningOp<xf::JoinHeadsOp>();
+  if (!filled || filled.getFront())
+    return flops;
+  auto widthOf = [](Value heads) {
+    return static_cast<double>(
+        cast<ShapedType>(heads.getType()).getShape().back());
+  };
+  return flops *
+         (1 + widthOf(filled.getInput()) / widthOf(attention.getValue())) / 2;
+}
+
 /// FLOPs of functions, forward and backward, each counted once for its active
 /// arguments. A GEMM costs as much again for the gradient of each of its two
 /// operands that is active; attention, which has two, costs twice as much, and
@@ -75,7 +89,7 @@ public:
             linear.getCost().flops * (1 + values.contains(linear.getInput()) +
                                       values.contains(linear.getWeight()));
       else if (auto attention = dyn_cast<xf::AttentionOp>(op))
-        flops += attention.getCost().flops *
+        flops += attentionFlops(attention) *
                  (values.contains(attention.getResult()) ? 3 : 1);
       else if (auto scan = dyn_cast<xf::StateScanOp>(op))
         flops += scanFlops(scan) * (values.contains(scan.getResult()) ? 3 : 1);

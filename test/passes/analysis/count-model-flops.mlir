@@ -92,3 +92,25 @@ module {
     return %y : tensor<1x6x2x2xf32>
   }
 }
+
+// -----
+
+// Zeros that fill up values do not count: of 10 pairs of tokens that see each
+// other, and 2 heads, 2 * (6 + 3) each, and three times that: 3 * 360 / 4 = 270.
+// CHECK: module attributes {hocket.flops_per_token = 2.700000e+02 : f64}
+module {
+  xf.variable @e : tensor<16x12xf32> {kind = #xf.variable_kind<parameter>}
+  xf.variable @v : tensor<16x6xf32> {kind = #xf.variable_kind<parameter>}
+  func.func @forward(%t: tensor<1x4xi32>) -> tensor<1x4x2x3xf32> {
+    %e = xf.read @e : tensor<16x12xf32>
+    %v = xf.read @v : tensor<16x6xf32>
+    %x = xf.embedding %t, %e : (tensor<1x4xi32>, tensor<16x12xf32>) -> tensor<1x4x12xf32>
+    %y = xf.embedding %t, %v : (tensor<1x4xi32>, tensor<16x6xf32>) -> tensor<1x4x6xf32>
+    %q = xf.reshape %x : (tensor<1x4x12xf32>) -> tensor<1x4x2x6xf32>
+    %h = xf.reshape %y : (tensor<1x4x6xf32>) -> tensor<1x4x2x3xf32>
+    %w = xf.join_heads %h : (tensor<1x4x2x3xf32>) -> tensor<1x4x2x6xf32>
+    %o, %l = xf.attention %q, %q, %w {causal, scale = 1.0} : (tensor<1x4x2x6xf32>, tensor<1x4x2x6xf32>, tensor<1x4x2x6xf32>) -> (tensor<1x4x2x6xf32>, tensor<1x2x4xf32>)
+    %p = xf.part_heads %o : (tensor<1x4x2x6xf32>) -> tensor<1x4x2x3xf32>
+    return %p : tensor<1x4x2x3xf32>
+  }
+}
