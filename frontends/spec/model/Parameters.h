@@ -13,30 +13,29 @@
 ///   relative_position.weight              [buckets, heads], with RELATIVE
 ///   token_type_embedding.weight           [token_types, hidden]
 ///   embedding_norm.{weight,bias}          [hidden], with embedding_norm
-///   layers.{i}.attention_norm.{weight,bias}          [hidden], but with BRANCH
-///   layers.{i}.attention_post_norm.{weight,bias}     [hidden], with BOTH,
-///   BRANCH layers.{i}.attention.{q,k,v,o}.{weight,bias}     [out, in], [out]
-///   layers.{i}.attention.{q_norm,k_norm}.weight      [head_dim], or of all
-///   heads layers.{i}.mlp_norm.{weight,bias}                [hidden], but with
-///   BRANCH layers.{i}.mlp_post_norm.{weight,bias}           [hidden], with
-///   BOTH, BRANCH layers.{i}.mlp.{gate,up,down}.{weight,bias}      [out, in],
-///   [out]
-/// or, with latent_attention, for q, k and v, with `rope`, `nope` and `value`
-/// its parts of a head (queries of the token have no q_down and q_norm),
-///   layers.{i}.attention.q_down.weight               [q_lora_rank, hidden]
-///   layers.{i}.attention.q_norm.weight               [q_lora_rank]
-///   layers.{i}.attention.q.weight    [heads (rope + nope), q_lora_rank]
-///   layers.{i}.attention.kv_down.weight              [kv_lora_rank, hidden]
-///   layers.{i}.attention.kv_norm.weight              [kv_lora_rank]
-///   layers.{i}.attention.k_rope.weight               [rope, hidden]
-///   layers.{i}.attention.k.weight                    [heads nope,
-///   kv_lora_rank] layers.{i}.attention.v.weight                    [heads
-///   value, kv_lora_rank] layers.{i}.attention.o.weight [hidden, heads value]
+///   layers.{i}.attention_norm.{weight,bias}      [hidden], but with BRANCH
+///   layers.{i}.attention_post_norm.{weight,bias} [hidden], with BOTH, BRANCH
+///   layers.{i}.attention.{q,k,v,o}.{weight,bias} [out, in], [out]
+///   layers.{i}.attention.{q_norm,k_norm}.weight  [head_dim], or of all heads
+///   layers.{i}.mlp_norm.{weight,bias}            [hidden], but with BRANCH
+///   layers.{i}.mlp_post_norm.{weight,bias}       [hidden], with BOTH, BRANCH
+///   layers.{i}.mlp.{gate,up,down}.{weight,bias}  [out, in], [out]
+/// or, with latent_attention, for q, k, v and o, with `rope`, `nope` and
+/// `value` its parts of a head (queries of the token have no q_down, q_norm),
+///   layers.{i}.attention.q_down.weight           [q_lora_rank, hidden]
+///   layers.{i}.attention.q_norm.weight           [q_lora_rank]
+///   layers.{i}.attention.q.weight         [heads (rope + nope), q_lora_rank]
+///   layers.{i}.attention.kv_down.weight          [kv_lora_rank, hidden]
+///   layers.{i}.attention.kv_norm.weight          [kv_lora_rank]
+///   layers.{i}.attention.k_rope.weight           [rope, hidden]
+///   layers.{i}.attention.k.weight                [heads nope, kv_lora_rank]
+///   layers.{i}.attention.v.weight                [heads value, kv_lora_rank]
+///   layers.{i}.attention.o.weight                [hidden, heads value]
 /// or, in a layer with experts,
-///   layers.{i}.mlp.router.weight                     [experts, hidden]
-///   layers.{i}.mlp.experts.{gate,up,down}.weight     [experts, out, in]
-///   layers.{i}.mlp.shared.{gate,up,down}.weight      [out, in]
-///   layers.{i}.mlp.shared_gate.weight                [1, hidden]
+///   layers.{i}.mlp.router.weight                 [experts, hidden]
+///   layers.{i}.mlp.experts.{gate,up,down}.weight [experts, out, in]
+///   layers.{i}.mlp.shared.{gate,up,down}.weight  [out, in]
+///   layers.{i}.mlp.shared_gate.weight            [1, hidden]
 /// or, in the decoder of a model with an encoder, besides
 ///   layers.{i}.cross_attention_norm.{weight,bias}    [hidden]
 ///   layers.{i}.cross_attention.{q,k,v,o}.{weight,bias}
