@@ -17,7 +17,7 @@ void hocket::checkCertificate(const program::Program &program,
   for (int role = 0; role < program.roles_size() && !faults.full(); ++role)
     checkStreams(program, role, faults);
   RankClasses classes(program);
-  for (const ProgramEntry &entry : entriesOf(program)) {
+  for (const ProgramEntry &entry : programEntriesOf(program)) {
     EntryView view{program, classes, entry};
     size_t before = faults.count();
     Partners partners = matchTransfers(view, faults);
@@ -68,7 +68,7 @@ std::vector<EntrySummary>
 hocket::summarizeEntries(const program::Program &program) {
   RankClasses classes(program);
   std::vector<EntrySummary> result;
-  for (const ProgramEntry &entry : entriesOf(program)) {
+  for (const ProgramEntry &entry : programEntriesOf(program)) {
     EntryView view{program, classes, entry};
     EntrySummary &summary = result.emplace_back();
     summary.name = entry.name;

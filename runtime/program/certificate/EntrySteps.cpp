@@ -127,7 +127,8 @@ static RoleSteps stepsOf(const program::Role &role, const std::string &name) {
   return nothing;
 }
 
-std::vector<ProgramEntry> hocket::entriesOf(const program::Program &program) {
+std::vector<ProgramEntry>
+hocket::programEntriesOf(const program::Program &program) {
   std::set<std::string> names;
   for (const program::Role &role : program.roles())
     for (const program::Entry &entry : role.entries())

@@ -74,7 +74,7 @@ struct ProgramEntry {
   std::vector<RoleSteps> roles;
 };
 
-std::vector<ProgramEntry> entriesOf(const program::Program &program);
+std::vector<ProgramEntry> programEntriesOf(const program::Program &program);
 
 /// The instruction of a step.
 inline const program::Instruction &instructionOf(const program::Role &role,

@@ -15,7 +15,7 @@ using namespace hocket;
 
 bool hocket::endsInIssueOrder(const program::Program &program) {
   RankClasses classes(program);
-  for (const ProgramEntry &entry : entriesOf(program)) {
+  for (const ProgramEntry &entry : programEntriesOf(program)) {
     EntryView view{program, classes, entry};
     FaultList faults(1);
     Partners partners = matchTransfers(view, faults);
