@@ -67,9 +67,8 @@ struct CompileRequest {
   /// For who compiles many programs: kernels for CPUs that they share.
   std::shared_ptr<cpu::KernelObjects> kernelObjects;
   /// Whether modules are verified after every pass, or once a level. Absent:
-  /// after every pass where what is wrong may be the input's fault, as that of
-  /// a
-  /// `.mlir` file, and where phases are dumped.
+  /// after every pass where the input may be to blame, a `.mlir` file or one of
+  /// shardings, and where phases are dumped.
   std::optional<bool> verifyEach;
   /// A program that does not fit its devices is still written.
   bool anyMemory = false;

@@ -65,9 +65,9 @@ public:
 private:
   std::vector<Forbidden> around(int i) const {
     std::vector<Forbidden> forbidden;
-    const MemoryItem &item = items[i];
+    const ArenaItem &item = items[i];
     for (int other : placed) {
-      const MemoryItem &beside = items[other];
+      const ArenaItem &beside = items[other];
       if (item.lower() >= beside.upper() || beside.lower() >= item.upper())
         continue;
       if (std::optional<int64_t> up = clearance(beside, item))
@@ -77,7 +77,7 @@ private:
     return forbidden;
   }
 
-  const std::vector<MemoryItem> &items;
+  const std::vector<ArenaItem> &items;
   std::vector<int> placed; // by offset
 };
 
@@ -102,18 +102,18 @@ RegionPlan hocket::planning::firstFit(const MemoryRegion &region,
 
 std::vector<std::vector<int>>
 hocket::planning::fittingOrders(const MemoryRegion &region) {
-  auto bytes = [](const MemoryItem &i) { return double(i.height()); };
-  auto time = [](const MemoryItem &i) { return double(i.upper() - i.lower()); };
-  const std::function<double(const MemoryItem &)> keys[] = {
-      [&](const MemoryItem &i) { return bytes(i); },
-      [&](const MemoryItem &i) { return bytes(i) * time(i); },
-      [&](const MemoryItem &i) { return time(i); },
-      [](const MemoryItem &i) { return -double(i.lower()); },
+  auto bytes = [](const ArenaItem &i) { return double(i.height()); };
+  auto time = [](const ArenaItem &i) { return double(i.upper() - i.lower()); };
+  const std::function<double(const ArenaItem &)> keys[] = {
+      [&](const ArenaItem &i) { return bytes(i); },
+      [&](const ArenaItem &i) { return bytes(i) * time(i); },
+      [&](const ArenaItem &i) { return time(i); },
+      [](const ArenaItem &i) { return -double(i.lower()); },
   };
   std::vector<std::vector<int>> orders;
   for (const auto &key : keys) {
     std::vector<double> values;
-    for (const MemoryItem &item : region.items)
+    for (const ArenaItem &item : region.items)
       values.push_back(key(item));
     std::vector<int> &order = orders.emplace_back(values.size());
     std::iota(order.begin(), order.end(), 0);

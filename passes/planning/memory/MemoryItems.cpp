@@ -11,20 +11,20 @@
 
 using namespace hocket::planning;
 
-int64_t MemoryItem::height() const {
+int64_t ArenaItem::height() const {
   int64_t height = 0;
   for (const MemoryPart &part : parts)
     height = std::max(height, part.last);
   return height;
 }
 
-bool MemoryItem::isFlat() const {
+bool ArenaItem::isFlat() const {
   return std::all_of(parts.begin(), parts.end(),
                      [](const MemoryPart &part) { return part.first == 0; });
 }
 
-std::optional<int64_t> hocket::planning::clearance(const MemoryItem &below,
-                                                   const MemoryItem &above) {
+std::optional<int64_t> hocket::planning::clearance(const ArenaItem &below,
+                                                   const ArenaItem &above) {
   std::optional<int64_t> most;
   auto a = below.parts.begin(), b = above.parts.begin();
   while (a != below.parts.end() && b != above.parts.end()) {
@@ -43,7 +43,7 @@ int64_t MemoryRegion::lowerBound() const {
   };
   std::vector<Change> changes;
   int64_t bound = 0, rounding = 0;
-  for (const MemoryItem &item : items) {
+  for (const ArenaItem &item : items) {
     bound = std::max(bound, std::max<int64_t>(item.fixed, 0) + item.height());
     for (const MemoryPart &part : item.parts) {
       int64_t bytes = part.last - part.first;
@@ -111,7 +111,7 @@ static std::vector<MemoryPart> hull(const std::vector<MemoryPart> &parts) {
 }
 
 /// An item for each buffer without a host, by arena.
-static std::map<std::string, std::vector<MemoryItem>>
+static std::map<std::string, std::vector<ArenaItem>>
 itemsOf(const MemoryProblem &problem) {
   std::vector<std::vector<MemoryPart>> parts(problem.buffers.size());
   std::vector<bool> isHost(parts.size(), false);
@@ -121,7 +121,7 @@ itemsOf(const MemoryProblem &problem) {
     if (buffer.host)
       isHost[*buffer.host] = true;
   }
-  std::map<std::string, std::vector<MemoryItem>> arenas;
+  std::map<std::string, std::vector<ArenaItem>> arenas;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].empty())
       continue;
@@ -138,12 +138,12 @@ hocket::planning::memoryRegions(const MemoryProblem &problem) {
   std::vector<MemoryRegion> regions;
   for (auto &[arena, items] : itemsOf(problem)) {
     std::sort(items.begin(), items.end(),
-              [](const MemoryItem &a, const MemoryItem &b) {
+              [](const ArenaItem &a, const ArenaItem &b) {
                 return std::pair(a.lower(), a.buffer) <
                        std::pair(b.lower(), b.buffer);
               });
     int64_t end = -1;
-    for (MemoryItem &item : items) {
+    for (ArenaItem &item : items) {
       if (item.lower() >= end)
         regions.push_back({arena, {}, 0});
       end = std::max(end, item.upper());

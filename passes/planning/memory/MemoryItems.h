@@ -24,7 +24,7 @@ struct MemoryPart {
   int64_t first = 0, last = 0;
 };
 
-struct MemoryItem {
+struct ArenaItem {
   /// The buffer whose offset is the item's.
   int64_t buffer = 0;
   /// In order of time, apart from each other; never empty.
@@ -44,7 +44,7 @@ struct MemoryItem {
 /// Items of one arena, by time, whose lifetimes overlap in a chain.
 struct MemoryRegion {
   std::string arena;
-  std::vector<MemoryItem> items;
+  std::vector<ArenaItem> items;
   /// What all alignments have in common.
   int64_t grain = 1;
 
@@ -54,8 +54,8 @@ struct MemoryRegion {
 
 /// How far above `below` the item `above` has to be where both live; nullopt
 /// where they never meet.
-std::optional<int64_t> clearance(const MemoryItem &below,
-                                 const MemoryItem &above);
+std::optional<int64_t> clearance(const ArenaItem &below,
+                                 const ArenaItem &above);
 
 /// `value` up to a multiple of `alignment`.
 inline int64_t alignedUp(int64_t value, int64_t alignment) {

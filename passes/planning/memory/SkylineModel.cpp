@@ -16,7 +16,7 @@ constexpr size_t kMostItems = 4096;
 constexpr size_t kMostPairs = size_t{1} << 21;
 
 SkylineModel::SkylineModel(const MemoryRegion &region) : region(region) {
-  for (const MemoryItem &item : region.items) {
+  for (const ArenaItem &item : region.items) {
     height.push_back(item.height());
     exact = exact && item.isFlat();
   }
@@ -41,7 +41,7 @@ bool SkylineModel::holds(const MemoryRegion &region) {
 }
 
 void SkylineModel::findNeighbours() {
-  const std::vector<MemoryItem> &items = region.items;
+  const std::vector<ArenaItem> &items = region.items;
   neighbours.resize(items.size());
   for (int a = 0; a < size(); ++a)
     for (int b = a + 1; b < size() && items[b].lower() < items[a].upper(); ++b)
@@ -65,7 +65,7 @@ static bool isInside(const std::vector<SkylineModel::Slice> &a,
 
 void SkylineModel::findSections() {
   std::vector<int64_t> times;
-  for (const MemoryItem &item : region.items)
+  for (const ArenaItem &item : region.items)
     for (const MemoryPart &part : item.parts)
       times.push_back(part.lower);
   std::sort(times.begin(), times.end());
@@ -96,7 +96,7 @@ void SkylineModel::findTwins() {
   std::map<std::pair<int64_t, Shape>, int> last;
   twin.assign(region.items.size(), -1);
   for (int i = 0; i < size(); ++i) {
-    const MemoryItem &item = region.items[i];
+    const ArenaItem &item = region.items[i];
     if (item.fixed >= 0)
       continue;
     Shape shape;
