@@ -50,6 +50,10 @@ STACKS = [
     (6, 10, "activation: RELU", 1024, 256),
     (8, 8, "activation: GEGLU_TANH tied_embeddings: false", 1024, 256),
 ]
+# DeepSeek-V2's attention in small, with latent queries or without.
+LATENT = """norm: RMS_NORM bias: false position: ROTARY activation: SWIGLU ffn: 2816
+qk_norm: true latent_attention {{ {} kv_lora_rank: 256
+qk_nope_head_dim: 64 qk_rope_head_dim: 32 v_head_dim: 64 }}"""
 # LLaVA in small: layers, images and what is trained; the tower's sizes.
 IMAGES = """name: "llava"
 model {{ vision {{ {tower} }} image_token: 31999
@@ -380,6 +384,13 @@ class MemoryPriceTest(unittest.TestCase):
             for short, plan in DENSE[:9]:
                 with self.subTest(branches=branches, plan=short):
                     self.check(f"position: ROTARY branches: {branches}", short, plan)
+
+    def test_latent_attention(self):
+        plans = [DENSE[i] for i in (0, 1, 2, 3, 4, 7, 11)] + [SEQUENCES[0], SHARDED[4]]
+        for queries in ("q_lora_rank: 384", ""):
+            for short, plan in plans:
+                with self.subTest(queries=queries, plan=short):
+                    self.check(LATENT.format(queries), short, plan)
 
     def test_state_spaces(self):
         for pattern, groups, norms in HYBRIDS:

@@ -195,8 +195,10 @@ CompiledWorkspace::matricesOf(const LayerKind &kind, double element) const {
   LayerMatrices result;
   double tp = double(plan.tp), row = element * double(model.hidden);
   if (model.latent.keyValueRank > 0) {
-    result.mixer.assign(4, element * kind.attention *
-                               model.attentionParameters() / tp / 4);
+    double whole = model.latent.wholeParameters(model.hidden);
+    double shared = model.attentionParameters() - whole;
+    result.mixer.assign(4,
+                        element * kind.attention * (whole + shared / tp) / 4);
   } else if (kind.attention > 0) {
     double q = row * double(model.heads * model.headDim) / tp;
     double keys =

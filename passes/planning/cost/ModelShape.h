@@ -33,6 +33,11 @@ struct LatentAttention {
   int64_t queryRank = 0, keyValueRank = 0; ///< 0: attention is plain.
   int64_t plainDim = 0, rotaryDim = 0;     ///< Of a head's queries and keys.
   int64_t valueDim = 0;                    ///< Of its values.
+
+  /// What every tensor rank has all of: what makes latents and rotated keys.
+  double wholeParameters(int64_t hidden) const {
+    return double(hidden) * double(queryRank + keyValueRank + rotaryDim);
+  }
 };
 
 /// Mamba-2 (Dao and Gu, arXiv 2405.21060, sections 6 and 7): one matrix of

@@ -49,8 +49,10 @@ std::vector<RankParameters> planning::rankParameters(const ModelShape &model,
   std::vector<double> shared(kinds.size());
   for (size_t kind = 0; kind < kinds.size(); ++kind)
     shared[kind] = model.sharedParameters(kinds[kind]) / tp +
-                   kinds[kind].stateSpace *
-                       model.stateSpace.sharedParameters(model.hidden, plan.tp);
+                   kinds[kind].stateSpace * model.stateSpace.sharedParameters(
+                                                model.hidden, plan.tp) +
+                   kinds[kind].attention * (1 - 1 / tp) *
+                       model.latent.wholeParameters(model.hidden);
   int64_t layer = 0, last = plan.stages() - 1;
   int64_t inputStage = inputStageOf(model, plan);
   for (int64_t stage = 0; stage <= last; ++stage) {
