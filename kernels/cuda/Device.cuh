@@ -400,19 +400,10 @@ template <class Op> HOCKET_DEVICE float neutral() {
   return __uint_as_float(Op::neutralBits);
 }
 
-/// The least power of two that is not below `x`.
-HOCKET_DEVICE constexpr int powerOfTwoFrom(int x) {
-  int power = 1;
-  while (power < x)
-    power *= 2;
-  return power;
-}
-
-/// The reduction over each `Lanes` (a power of two) lanes of the warp, in every
-/// lane. Every lane must call it.
-template <class Op, int Lanes = 32> HOCKET_DEVICE float reduceWarp(float x) {
+/// The reduction over the warp, in every lane. Every lane must call it.
+template <class Op> HOCKET_DEVICE float reduceWarp(float x) {
 #pragma unroll
-  for (int distance = Lanes / 2; distance > 0; distance /= 2)
+  for (int distance = 16; distance > 0; distance /= 2)
     x = Op::of(x, __shfl_xor_sync(0xffffffffu, x, distance));
   return x;
 }
@@ -428,9 +419,8 @@ HOCKET_DEVICE float reduceRow(float x, float *scratch) {
     if (threadIdx.x % 32 == 0)
       scratch[threadIdx.x / 32] = x;
     __syncthreads();
-    constexpr int warps = Threads / 32, lanes = powerOfTwoFrom(warps);
-    int lane = threadIdx.x % lanes;
-    x = reduceWarp<Op, lanes>(lane < warps ? scratch[lane] : neutral<Op>());
+    int lane = threadIdx.x % 32;
+    x = reduceWarp<Op>(lane < Threads / 32 ? scratch[lane] : neutral<Op>());
   }
   return x;
 }
