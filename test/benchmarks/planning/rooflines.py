@@ -18,9 +18,14 @@ SYSTEM, ARCHITECTURE = "h200", "sm_90a"
 ONE = ["--microbatches", "1"]
 CASES = (
     ("gpt2-124m", "64 x 1024", [*ONE, "--set", "training.micro_batch_size=64"]),
+    ("gpt2-124m", "64 x 1024, joint gradient of attention",
+     [*ONE, "--set", "training.micro_batch_size=64", "--attention-gradient", "joint"]),
     ("gpt2-1.5b", "32 x 1024", [*ONE, "--set", "training.micro_batch_size=32"]),
     ("gpt2-1.5b", "32 x 1024, nothing recomputed",
      [*ONE, "--set", "training.micro_batch_size=32", "--recompute", "none"]),
+    ("gpt2-1.5b", "32 x 1024, nothing recomputed, joint gradient of attention",
+     [*ONE, "--set", "training.micro_batch_size=32", "--recompute", "none",
+      "--attention-gradient", "joint"]),
     ("llama-3-8b", "1 x 8192", ONE),
     ("llama-3-8b", "8 x 8192, dp=8, ZeRO-1, nothing recomputed",
      ["--mesh", "dp=8", "--zero", "1", *ONE, "--recompute", "none"]),
