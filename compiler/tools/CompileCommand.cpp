@@ -272,6 +272,19 @@ nlohmann::ordered_json summaryJson(const std::string &output,
   return summary;
 }
 
+/// How far --attention-gradient joint could be followed.
+void printJointGradients(std::ostream &out, const program::Program &program) {
+  uint64_t joint = 0, apart = 0;
+  for (const auto &role : program.roles())
+    for (const auto &sequence : role.sequences())
+      for (const auto &instruction : sequence.instructions()) {
+        joint += instruction.library().op() == "attention_backward_joint";
+        apart += instruction.library().op() == "attention_backward";
+      }
+  out << "gradients of attention by one kernel: " << joint << " of "
+      << joint + apart << (apart ? " (docs/gpus.md says which)" : "") << "\n";
+}
+
 void printSummary(const CompileArguments &arguments, const Outcome &outcome) {
   const CompileResult &result = outcome.result;
   const program::Program &program = result.program;
@@ -296,6 +309,8 @@ void printSummary(const CompileArguments &arguments, const Outcome &outcome) {
     out << "NCCL takes about " << formatBytes(nccl)
         << " of a GPU's memory beside that\n";
   printRecompute(out, result);
+  if (arguments.request.jointAttention)
+    printJointGradients(out, program);
   if (result.shardings)
     printShardings(out, *result.shardings);
 }

@@ -137,6 +137,11 @@ class CommandLineTest(unittest.TestCase):
         for kind, message in (("atomic", "--attention-gradient atomic: write recomputed or joint"),
                               ("joint", "--attention-gradient joint is for --target cuda")):  # fmt: skip
             self.refuses(2, message, "compile", self.spec, "--attention-gradient", kind, "-o", one)
+        # Its heads are too few.
+        out = self.must("compile", self.spec, "--target", "cuda", "--attention-gradient", "joint",
+                        "-o", one)  # fmt: skip
+        self.assertRegex(out, r"gradients of attention by one kernel: 0 of [1-9]\d* \(docs/gpus")
+        one.unlink()
         self.refuses(2, "not for the IR of a level", "compile", self.spec, "--arch",
                      "native", "--compile-to", "kern", "-o", self.folder / "x")  # fmt: skip
 
