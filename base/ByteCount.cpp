@@ -28,16 +28,17 @@ static double factorOf(std::string_view unit) {
 }
 
 std::optional<uint64_t> hocket::parseByteCount(std::string_view text) {
-  const char *end = text.data() + text.size();
+  const char *begin = text.data();
+  const char *end = begin + text.size();
   // Whole numbers of bytes are exact, whatever a double can hold.
   uint64_t whole = 0;
-  auto [wholeEnd, wholeError] = std::from_chars(text.data(), end, whole);
+  auto [wholeEnd, wholeError] = std::from_chars(begin, end, whole);
   if (wholeError == std::errc() && wholeEnd == end)
     return whole;
 
   double number = 0;
   auto [stop, error] =
-      std::from_chars(text.data(), end, number, std::chars_format::fixed);
+      std::from_chars(begin, end, number, std::chars_format::fixed);
   double factor = factorOf(std::string_view(stop, size_t(end - stop)));
   double bytes = std::floor(number * factor);
   bool isCount = error == std::errc() && factor > 0 && !std::signbit(number) &&
