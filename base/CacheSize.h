@@ -29,7 +29,8 @@
 namespace hocket {
 
 /// HOCKET_CACHE_SIZE in bytes, 4 GiB unless it is set; 0: no limit.
-/// InvalidArgument if it is no size, such as 4GiB, 500MB or 100000 (ByteCount.h).
+/// InvalidArgument if it is no size, such as 4GiB, 500MB or 100000
+/// (ByteCount.h).
 StatusOr<uint64_t> cacheLimit();
 
 /// What the files of a folder take, each in whole blocks of 4 KiB.

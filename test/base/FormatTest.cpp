@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 #include <limits>
+#include <utility>
 
 using namespace hocket;
 

@@ -29,6 +29,7 @@ LEFT = {
     # Of the module, which is upstream's op.
     "plan.step": "the plan (#plan.step), which every level has",
     "hocket.flops_per_token": "a count of all that the module computes",
+    "hocket.level": "which level a .mlir file holds, for who compiles it further",
     # On any op at all.
     "recomputed": "marks a copy of any op for whoever reads the IR",
 }
