@@ -344,7 +344,7 @@ class WrongInputsTest(unittest.TestCase):
             ("empty: holds no checkpoint", "empty"),
             ("loop: holds no checkpoint", "loop"),
             ("`hocket checkpoint import theirs -o RUN` makes one", "theirs"),
-            ("iter_0099999/manifest.json: cannot open", written(latest, b"99999")),
+            ("iter_0099999: is no complete iteration", written(latest, b"99999")),
             ("expected the number of an iteration", written(latest, b"../../etc")),
             ("expected the number of an iteration", written(latest, b"")),
             ("manifest.json: byte 0: expected", written(f"{iteration}/manifest.json", b"")),
