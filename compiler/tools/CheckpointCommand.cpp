@@ -345,7 +345,8 @@ Status runUpcycle(const CheckpointArguments &arguments) {
        "model.moe.top_k=" + std::to_string(arguments.topK)});
   HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec mixture,
                           loadSpecification(of, options));
-  HOCKET_ASSIGN_OR_RETURN(auto tensors, upcycle(dense, mixture));
+  HOCKET_ASSIGN_OR_RETURN(auto tensors,
+                          upcycle(dense.path(), weightsIn(dense), mixture));
   HOCKET_RETURN_IF_ERROR(saveImported(arguments, mixture, std::move(tensors)));
   std::cout << arguments.output << ": " << arguments.expertCount
             << " experts a layer, of which " << arguments.topK

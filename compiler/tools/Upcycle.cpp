@@ -7,8 +7,7 @@
 #include "compiler/tools/Upcycle.h"
 
 #include "frontends/spec/model/Parameters.h"
-#include "runtime/checkpoint/hugging_face/Adapters.h"
-#include "runtime/train/values/NormalValues.h"
+#include "runtime/train/values/Initialize.h"
 
 #include <algorithm>
 #include <map>
@@ -42,21 +41,20 @@ static Status checkIsTheSame(const spec::LoadedSpec &mixture) {
 }
 
 /// A router's numbers, in f32.
-static ByteProducer drawn(const spec::Parameter &router,
-                          const kernels::RandomStream &stream) {
-  uint64_t count = 1;
-  for (int64_t size : router.shape)
-    count *= static_cast<uint64_t>(size);
-  return [count, stream, stddev = router.stddev](const ByteSink &sink) {
+static ByteProducer drawn(const spec::Parameter &router, uint32_t key,
+                          uint64_t seed, uint64_t count) {
+  program::Parameter parameter;
+  parameter.set_random_key(key);
+  parameter.mutable_initializer()->set_kind("normal");
+  parameter.mutable_initializer()->set_stddev(router.stddev);
+  return [parameter, seed, count](const ByteSink &sink) {
     constexpr uint64_t most = uint64_t{1} << 18;
     std::vector<double> values;
     std::vector<float> rounded;
     for (uint64_t first = 0; first < count; first += values.size()) {
       values.resize(std::min(most, count - first));
-      standardNormalValues(stream, first, values);
-      rounded.clear();
-      for (double value : values)
-        rounded.push_back(static_cast<float>(value * stddev));
+      initialValues(parameter, seed, first, values);
+      rounded.assign(values.begin(), values.end());
       HOCKET_RETURN_IF_ERROR(
           sink({reinterpret_cast<const uint8_t *>(rounded.data()),
                 rounded.size() * sizeof(float)}));
@@ -74,19 +72,14 @@ static ByteProducer repeated(const ByteProducer &bytes, uint64_t times) {
   };
 }
 
-static std::map<std::string, TensorSpec> weightsByName(const Checkpoint &from) {
-  std::map<std::string, TensorSpec> weights;
-  for (TensorSpec &spec : from.tensors())
-    if (spec.key.slot.empty() && spec.key.name != "state" &&
-        !isAdapter(spec.key.name))
-      weights.emplace(spec.key.name, std::move(spec));
-  return weights;
-}
-
 StatusOr<std::vector<CheckpointTensor>>
-hocket::upcycle(const Checkpoint &dense, const spec::LoadedSpec &mixture) {
+hocket::upcycle(const std::string &place,
+                std::span<const CheckpointTensor> dense,
+                const spec::LoadedSpec &mixture) {
   HOCKET_RETURN_IF_ERROR(checkIsTheSame(mixture));
-  const std::map<std::string, TensorSpec> stored = weightsByName(dense);
+  std::map<std::string, const CheckpointTensor *> stored;
+  for (const CheckpointTensor &tensor : dense)
+    stored.emplace(tensor.spec.key.name, &tensor);
   std::vector<CheckpointTensor> tensors;
   std::set<std::string> used;
   uint32_t number = 0;
@@ -94,10 +87,10 @@ hocket::upcycle(const Checkpoint &dense, const spec::LoadedSpec &mixture) {
     std::vector<uint64_t> shape(parameter.shape.begin(), parameter.shape.end());
     TensorSpec spec{{parameter.name, ""}, ElementType::F32, shape};
     if (parameter.role == spec::Parameter::Role::Router) {
-      kernels::RandomStream stream{
-          static_cast<uint64_t>(mixture.spec.training().seed()), number++,
-          0xFFFFFFFFU};
-      tensors.push_back({spec, {{wholeOf(shape), drawn(parameter, stream)}}});
+      auto seed = static_cast<uint64_t>(mixture.spec.training().seed());
+      SliceBounds whole = wholeOf(shape);
+      ByteProducer bytes = drawn(parameter, number++, seed, elementsOf(whole));
+      tensors.push_back({spec, {{whole, bytes}}});
       continue;
     }
     std::string source = sourceOf(parameter.name);
@@ -105,24 +98,24 @@ hocket::upcycle(const Checkpoint &dense, const spec::LoadedSpec &mixture) {
     uint64_t times = isOfExperts ? shape[0] : 1;
     auto found = stored.find(source);
     if (found == stored.end() ||
-        !std::ranges::equal(found->second.shape,
+        !std::ranges::equal(found->second->spec.shape,
                             std::span(shape).subspan(isOfExperts ? 1 : 0)))
-      return invalidArgument(dense.path() +
+      return invalidArgument(place +
                              (found == stored.end()
                                   ? ": has no '" + source + "'"
                                   : ": '" + source + "' has shape " +
-                                        shapeText(found->second.shape)) +
+                                        shapeText(found->second->spec.shape)) +
                              ", of which '" + parameter.name + "' " +
                              shapeText(shape) + " could be made");
     used.insert(source);
-    spec.type = found->second.type;
-    ByteProducer bytes =
-        dense.bytesOf(found->second, wholeOf(found->second.shape));
-    tensors.push_back({spec, {{wholeOf(shape), repeated(bytes, times)}}});
+    spec.type = found->second->spec.type;
+    tensors.push_back(
+        {spec,
+         {{wholeOf(shape), repeated(found->second->slices[0].bytes, times)}}});
   }
-  for (const auto &[name, spec] : stored)
+  for (const auto &[name, tensor] : stored)
     if (!used.contains(name))
-      return invalidArgument(dense.path() + ": '" + name +
+      return invalidArgument(place + ": '" + name +
                              "' has no place in the model with experts");
   return tensors;
 }

@@ -18,16 +18,20 @@
 #include "frontends/spec/LoadSpec.h"
 #include "runtime/checkpoint/Checkpoint.h"
 
+#include <span>
+#include <string>
 #include <vector>
 
 namespace hocket {
 
-/// The weights of `mixture`, a resolved and checked spec with experts, from a
-/// checkpoint of the same model without, which must outlive them. Routers are
+/// The weights of `mixture`, a resolved and checked spec with experts, from the
+/// weights of the same model without, which were found at `place`. Routers are
 /// drawn by training.seed. InvalidArgument where the mixture would not compute
 /// what the dense model does, or has weights that this has none for.
 StatusOr<std::vector<checkpoint::CheckpointTensor>>
-upcycle(const checkpoint::Checkpoint &dense, const spec::LoadedSpec &mixture);
+upcycle(const std::string &place,
+        std::span<const checkpoint::CheckpointTensor> dense,
+        const spec::LoadedSpec &mixture);
 
 } // namespace hocket
 
